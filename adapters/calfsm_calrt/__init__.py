@@ -11,6 +11,7 @@ from .device import CAPACITY, VERSIONS, SimulatedDevice
 from .faults import FAULTS, BadPlan, Fault, FaultPlan
 from .jobs import Touch
 from .model import golden, reference, small_manifest
+from .stage import CalrtStage
 from .timing import Timing
 
 NAME = "calrt"
@@ -19,6 +20,7 @@ __all__ = [
     "FAULTS",
     "NAME",
     "BadPlan",
+    "CalrtStage",
     "Fault",
     "FaultPlan",
     "Golden",

@@ -36,7 +36,7 @@ FAULTS: dict[str, dict[str, str]] = {
         "reject": "REJECTED; the device never saw the job",
         "unknown": "UNKNOWN; if `ran`, the job runs as usual all the same",
         "exception": "RuntimeFault is raised; if `ran`, the DMA began and the job runs as usual all the same",
-        "ccu_exception": "the job ends in CCU_EXCEPTION; its KV entries and logits are scribbled over",
+        "ccu_exception": "the job ends in CCU_EXCEPTION, `delay` seconds late; its KV and logits are scribbled over",
         "hang": "the job keeps the compute units and never ends, until a reset",
         "late": "as hang, but it completes after `delay` seconds; without `blocks` other jobs overtake it",
         "duplicate": "the notification of the end comes again, `delay` seconds later",
@@ -67,10 +67,10 @@ FAULTS: dict[str, dict[str, str]] = {
 # Which fault takes which option, beside `on`, `fault`, `nth` and `times`, which all take.
 _OPTIONS: dict[str, tuple[str, ...]] = {
     "task": ("infer: any fault",),
-    "delay": ("late", "duplicate", "running_after_done"),
+    "delay": ("late", "duplicate", "running_after_done", "ccu_exception"),
     "ran": ("infer: unknown", "infer: exception"),
     "value": ("bad_numbers",),
-    "blocks": ("infer: late",),
+    "blocks": ("infer: late", "infer: ccu_exception"),
 }
 _TASKS = tuple(task.value for task in TaskType)
 _VALUES = ("nan", "inf", "garbage")
@@ -130,8 +130,10 @@ class Fault:
 
     @property
     def seconds(self) -> float:
-        """The delay, 1 second unless given."""
-        return 1.0 if self.delay is None else self.delay
+        """The delay; unless given 1 second, and none for an exception."""
+        if self.delay is None:
+            return 0.0 if self.fault == "ccu_exception" else 1.0
+        return self.delay
 
     @property
     def did_run(self) -> bool:

@@ -28,6 +28,7 @@ from .model import PRIME, Logits, Model
 from .timing import Timing
 
 BANKS = (EngineSlot.PING, EngineSlot.PONG)
+_LATE = ("late", "ccu_exception")
 
 
 @attrs.frozen
@@ -191,7 +192,7 @@ class JobEngine:
             self._later(job, seconds * 0.5, lambda job: job.sink.change(OutputStatus.RUNNING))
         if job.flaw == "early_notice":
             self._later(job, seconds * 0.5, lambda job: job.sink.hint())
-        if job.flaw == "late" and job.fault is not None and job.fault.does_block:
+        if job.fault is not None and job.flaw in _LATE and job.fault.does_block:
             seconds += job.fault.seconds
         if job.flaw != "hang":
             self._later(job, seconds, self._computed)
@@ -199,7 +200,7 @@ class JobEngine:
     def _computed(self, job: Job) -> None:
         self._computing = None
         seconds = self._timing.store
-        if job.flaw == "late" and job.fault is not None and not job.fault.does_block:
+        if job.fault is not None and job.flaw in _LATE and not job.fault.does_block:
             seconds += job.fault.seconds
         self._later(job, seconds, self._finish)
         self._feed()

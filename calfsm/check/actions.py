@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from calfsm.check.kinds import Kind, Problem, SystemScope, Unclear, is_single, unknown_part
 from calfsm.check.parts import Machines, all_known, local_names
@@ -273,12 +273,13 @@ def clocked_deadlines(system: SystemSpec, machines: Machines) -> Iterator[Findin
     """For every state with a deadline there is an action by the clock that fires its event in that state."""
     for part, declared in system.parts.items():
         machine = machines.get(declared.machine)
-        for name, state in machine.states.items() if machine is not None else ():
-            assert machine is not None
+        if machine is None or not _is_told(system, machines, machine):
+            continue
+        for name, state in machine.states.items():
             if state.deadline is None or state.deadline.event not in machine.events:
                 continue
             event = state.deadline.event
-            if _is_told(system, machines, machine) and not _is_clocked(system, machines, part, machine, name, event):
+            if not _is_clocked(system, machines, part, machine, name, event):
                 yield Finding(
                     "no-clock-action",
                     system.places.key("parts", part),
@@ -307,10 +308,12 @@ def _is_clocked(
 
 def local_aggregates(system: SystemSpec, machines: Machines) -> Iterator[Finding]:
     """Aggregates in guards ask each instance only about itself, so that they need no scan."""
+    singles = [name for name, part in system.parts.items() if is_single(part)]
     for name, action in system.actions.items():
+        moving = {*singles, *system.define, *local_names(action)}
         for node in walk(action.when) if action.when is not None else ():
             scanned = [node] if isinstance(node, Aggregate) else _defined_aggregates(node, system, ())
-            if any(not _is_local(aggregate, system) for aggregate in scanned):
+            if any(not _is_local(aggregate, moving) for aggregate in scanned):
                 text = text_of(node)
                 yield Finding(
                     "scanning-guard",
@@ -334,12 +337,13 @@ def _defined_aggregates(node: Expression, system: SystemSpec, unfolding: tuple[s
     return found
 
 
-def _is_local(aggregate: Aggregate, system: SystemSpec) -> bool:
+def _is_local(aggregate: Aggregate, moving: Collection[str]) -> bool:
+    """Whether an aggregate asks each instance only about itself. `moving`: the other names that change."""
     inside = [item for item in (aggregate.body, aggregate.where) if item is not None]
-    return all(_asks_itself(node, aggregate.variable, system) for item in inside for node in walk(item))
+    return all(_asks_itself(node, aggregate.variable, moving) for item in inside for node in walk(item))
 
 
-def _asks_itself(node: Expression, variable: str, system: SystemSpec) -> bool:
+def _asks_itself(node: Expression, variable: str, moving: Collection[str]) -> bool:
     match node:
         case Aggregate():
             return False
@@ -348,7 +352,7 @@ def _asks_itself(node: Expression, variable: str, system: SystemSpec) -> bool:
         case Path(root=root, fields=fields) if root == variable:
             return len(fields) <= 1
         case Path(root=root, fields=fields):
-            return not fields and (root == "none" or root not in (*system.parts, *system.define))
+            return not fields and root not in moving  # a parameter, a word, or `none`
     return True
 
 

@@ -4,15 +4,16 @@ An event from outside is decided in every state, in its row or by `anywhere`. A 
 in a row of its own: what happens when nobody answers, and what happens when the wait is interrupted. `anywhere` cannot
 speak for it, because it is written for states in which nothing is out.
 
-**What interrupts** is read off the spec, without magic names: a client or recovery event that two or more states answer
-in rows of their own (cancel, reset). An event that one state answers is a step in its life (rebuilt, restart). A wait
-may leave an interruption to `anywhere` when it is only a repetition: when the wait lies behind that same event, on a
-way that passes no state which the event would move.
+**What interrupts a wait** is read off the spec, without magic names: a client or recovery event that two or more other
+states answer in rows of their own, or that the state just before the wait does (cancel, reset). An event that one state
+elsewhere answers is a step in its life (rebuilt, restart). A wait may leave a client's event to `anywhere` when it is
+only a repetition: when the wait lies behind that same event, on a way that passes no other state which answers it in
+its row. A reset is never a repetition of an earlier one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from calfsm.check.reach import moves, reached
 from calfsm.check.wording import quoted
@@ -76,43 +77,53 @@ def deadlines_taken(spec: MachineSpec) -> Iterator[Finding]:
 
 def waits_are_interrupted(spec: MachineSpec) -> Iterator[Finding]:
     """A state that awaits someone decides itself what interrupts it."""
-    for event in interruptions(spec):
-        behind = _behind(spec, event)
-        for name, state in spec.states.items():
+    for name, state in spec.states.items():
+        if state.awaits is None:
+            continue
+        for event in interruptions(spec, name):
             cell = spec.cell(name, event)
-            own = event in spec.transitions.get(name, {})
-            if state.awaits is None or own or cell is None or _moves(cell) or name in behind:
+            if event in spec.transitions.get(name, {}) or cell is None or _moves(cell):
+                continue
+            if spec.events[event].by is Source.CLIENT and name in _behind(spec, event):
                 continue
             others = [other for other in spec.states if event in spec.transitions.get(other, {})]
             yield Finding(
                 "uninterrupted-wait",
                 spec.places.key(*(("transitions", name) if name in spec.transitions else ("states", name))),
                 f"`{name}` of {spec.name} awaits {_spelt(state.awaits)} and leaves `{event}` to `anywhere`",
-                f"`anywhere` speaks for states with nothing out; {quoted(others)} decide `{event}` themselves",
+                f"`anywhere` speaks for states with nothing out; `{event}` is decided in the rows of {quoted(others)}",
                 f"write what `{event}` does in the row of `{name}`, if only `{event}: {{stay: <why it goes on>}}`",
             )
 
 
-def interruptions(spec: MachineSpec) -> list[str]:
-    """The client and recovery events that two or more states answer in rows of their own."""
-    return [
-        event
-        for event, declared in spec.events.items()
-        if declared.by in (Source.CLIENT, Source.RECOVERY)
-        and sum(event in row for state, row in spec.transitions.items() if state in spec.states) >= 2
-    ]
+def interruptions(spec: MachineSpec, wait: str) -> list[str]:
+    """The client and recovery events that interrupt a wait: many other states answer them, or the one just before."""
+    rows = {state: row for state, row in spec.transitions.items() if state in spec.states and state != wait}
+    before = [state for state, targets in moves(spec).items() if wait in targets]
+    found = []
+    for event, declared in spec.events.items():
+        if declared.by in (Source.CLIENT, Source.RECOVERY):
+            answering = [state for state, row in rows.items() if event in row]
+            just_before = [s for s in answering if s in before and not _moves(rows[s][event], wait)]
+            if len(answering) >= 2 or just_before:
+                found.append(event)
+    return found
 
 
 def _behind(spec: MachineSpec, event: str) -> set[str]:
-    """The states in which an event is a repetition: behind it, with none between that it would move."""
-    moved = {state for state in spec.states if (cell := spec.cell(state, event)) is not None and _moves(cell)}
-    ways = {state: frozenset() if state in moved else targets for state, targets in moves(spec).items()}
-    targets = {a.to for state in moved for a in spec.cell(state, event).alternatives if a.to in spec.states}  # type: ignore[union-attr]
-    return reached(ways, [target for target in targets if target is not None])
+    """The states behind an event, on ways from where it leads that pass no other state which answers it itself."""
+    ways = moves(spec)
+    targets = {a.to for _, its_event, a in alternatives(spec) if its_event == event and a.to in spec.states}
+    passed = {
+        state: frozenset() if event in spec.transitions.get(state, {}) and state not in targets else ways[state]
+        for state in spec.states
+    }
+    return reached(passed, [target for target in targets if target is not None])
 
 
-def _moves(cell: Cell) -> bool:
-    return any(alternative.to is not None for alternative in cell.alternatives)
+def _moves(cell: Cell, target: str = "") -> bool:
+    """Whether a cell moves, or moves to a target."""
+    return any(a.to is not None and target in ("", a.to) for a in cell.alternatives)
 
 
 def stays_have_reasons(spec: MachineSpec) -> Iterator[Finding]:
@@ -130,9 +141,10 @@ def stays_have_reasons(spec: MachineSpec) -> Iterator[Finding]:
 
 def nothing_said_twice(spec: MachineSpec) -> Iterator[Finding]:
     """A row does not repeat `anywhere`, and `anywhere` does not answer where every row does."""
+    waits = {name: interruptions(spec, name) for name, state in spec.states.items() if state.awaits is not None}
     for state, row in spec.transitions.items():
         for event, cell in row.items():
-            if cell == spec.anywhere.get(event) and not _must_repeat(spec, state, event):
+            if cell == spec.anywhere.get(event) and not _must_repeat(spec, state, event, waits):
                 yield Finding(
                     "redundant",
                     spec.places.key("transitions", state, event),
@@ -153,13 +165,13 @@ def nothing_said_twice(spec: MachineSpec) -> Iterator[Finding]:
             )
 
 
-def _must_repeat(spec: MachineSpec, state: str, event: str) -> bool:
+def _must_repeat(spec: MachineSpec, state: str, event: str, waits: Mapping[str, Collection[str]]) -> bool:
     """Whether a state has to answer an event in its own row: a wait its interruptions and its deadline."""
     declared = spec.states.get(state)
     if declared is None:
         return True
     due = declared.deadline is not None and declared.deadline.event == event
-    return due or (declared.awaits is not None and event in interruptions(spec))
+    return due or event in waits.get(state, ())
 
 
 RULES = (

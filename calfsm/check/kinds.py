@@ -175,6 +175,8 @@ class SystemScope:
         kind = self._root(path)
         for field in path.fields:
             kind = self._follow(kind, field, path)
+        if kind.points and kind.part not in self.system.parts:
+            raise Unclear  # whoever names the part is blamed
         return kind
 
     def states(self, kind: Kind) -> Collection[str] | None:

@@ -13,8 +13,17 @@ SYSTEM_RULES = (*parts.RULES, *actions.RULES)
 PROFILE_RULES = profiles.RULES
 
 
+MOST_CELLS = 100_000
+"""A machine whose states and events have more pairs than these is not judged."""
+
+
 def check_machine(spec: MachineSpec) -> list[Finding]:
     """Everything wrong with a machine by itself, in file order."""
+    cells = len(spec.states) * len(spec.events)
+    if cells > MOST_CELLS:
+        message = f"{spec.name} has {len(spec.states):,} states and {len(spec.events):,} events"
+        because = f"a table of more than {MOST_CELLS:,} cells is not read by people, and is not judged"
+        return [Finding("too-large", spec.places.value("machine"), message, because, "split it into several machines")]
     return in_file_order(finding for rule in MACHINE_RULES for finding in rule(spec))
 
 

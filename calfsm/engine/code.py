@@ -72,7 +72,7 @@ class Emitter:
                 return f"sum(1 for b{depth:d} in range(len(S{part:d})) if {self.test(where)})"
             case (str(op), left, right) if op in ARITHMETIC:
                 return f"({self.value(left, presence)} {op} {self.value(right, presence)})"
-        return self.test(term)
+        return f"({self.test(term)})"
 
     def instance(self, term: Term, presence: list[str]) -> str:
         """Text of an instance's index; a reference is tested before it is followed."""

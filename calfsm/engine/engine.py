@@ -260,7 +260,7 @@ class Engine:
         bound, values = self._call(action, arguments)
         if any(value not in allowed for value, allowed in zip(values, bound.ranges, strict=True)):
             return False
-        return self._planned(bound, values) is not None
+        return self.plan(bound, values) is not None
 
     def _call(self, action: str, arguments: Mapping[str, int]) -> tuple[Bound, list[int]]:
         bound = self._actions.get(action)
@@ -277,14 +277,17 @@ class Engine:
 
     def attempt(self, bound: Bound, arguments: Sequence[int]) -> Step | None:
         """Do a bound action, or say None and change nothing. Arguments are taken to be in range; nobody is told."""
-        changes = self._planned(bound, arguments)
+        changes = self.plan(bound, arguments)
         if changes is None:
             return None
         self._commit(changes)
         return Step(self.system, bound.row, arguments, changes)
 
-    def _planned(self, bound: Bound, arguments: Sequence[int]) -> list[Change] | None:
-        """What an action would change, or None: something refuses. Looks everything up and changes nothing."""
+    def plan(self, bound: Bound, arguments: Sequence[int]) -> list[Change] | None:
+        """What an action would change, or None: something refuses. Looks everything up and changes nothing.
+
+        Arguments are taken to be in range.
+        """
         if bound.guard is not None and not bound.guard(*arguments):
             return None
         changes: list[Change] = []

@@ -50,6 +50,11 @@ class Machine:
         """Its variables, by name, in the spec's terms."""
         return {row.name: value_of(row, value) for row, value in zip(self.table.variables, self._data, strict=True)}
 
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Its variables as the table's integers, in the table's order; a reference that is `none` is -1."""
+        return self._data
+
     def fire(self, event: Word | str) -> Move:
         """Take `event`, a member of `table.Event` or its name. Raises Refused, and then nothing has changed.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import attrs
 
-from calfsm.engine.engine import Bound, Engine, Snapshot, Step, call_text
+from calfsm.engine.engine import Bound, Change, Engine, Snapshot, Step, call_text
 from calfsm.engine.system import System
 from calfsm.explore.search import Progress, Result, Trace, search
 
@@ -28,7 +28,7 @@ class SystemModel:
         self.system = system
         self._at = self.engine.snapshot()
         self._bound: list[Bound] = list(self.engine.bound_actions())
-        self._calls = [list(itertools.product(*bound.ranges)) for bound in self._bound]
+        self._candidates = [_Candidates(self.engine, bound) for bound in self._bound]
         self._following: tuple[Snapshot, dict[Call, Snapshot]] = ((), {})
 
     def initial(self) -> Iterable[Snapshot]:
@@ -40,12 +40,11 @@ class SystemModel:
         self.move_to(state)
         engine = self.engine
         following: dict[Call, Snapshot] = {}
-        for index, (bound, calls) in enumerate(zip(self._bound, self._calls, strict=True)):
-            for arguments in calls:
-                step = engine.attempt(bound, arguments)
-                if step is not None:
-                    following[index, arguments] = engine.snapshot()
-                    engine.undo(step)
+        for index, (bound, candidates) in enumerate(zip(self._bound, self._candidates, strict=True)):
+            for arguments in candidates.now():
+                changes = engine.plan(bound, arguments)
+                if changes is not None:
+                    following[index, arguments] = _patched(state, changes)
         self._following = state, following
         return following
 
@@ -54,23 +53,17 @@ class SystemModel:
         known, following = self._following
         if known is state and action in following:
             return following[action]
-        step = self.step(state, action)
-        parts = len(self.system.parts)
-        after = [list(instances) for instances in state]
-        for change in step.changes:
-            after[change.part][change.index] = change.new_state
-            after[parts + change.part][change.index] = change.new_data
-        return tuple(map(tuple, after))
+        return _patched(state, self.step(state, action).changes)
 
     def step(self, state: Snapshot, call: Call) -> Step:
         """What one call does in a state, as a value. Raises ActionRefused."""
         self.move_to(state)
         index, arguments = call
-        step = self.engine.attempt(self._bound[index], arguments)
-        if step is None:
-            raise self.engine.why_not(self._bound[index], arguments)
-        self.engine.undo(step)
-        return step
+        bound = self._bound[index]
+        changes = self.engine.plan(bound, arguments)
+        if changes is None:
+            raise self.engine.why_not(bound, arguments)
+        return Step(self.system, bound.row, arguments, changes)
 
     def move_to(self, state: Snapshot) -> None:
         """Put the engine into a state."""
@@ -94,6 +87,64 @@ class SystemModel:
             return bool(holds())
 
         return judged
+
+
+def _patched(state: Snapshot, changes: Iterable[Change]) -> Snapshot:
+    """A snapshot with changes made to it; what they do not touch is shared."""
+    after = list(state)
+    parts = len(after) // 2
+    for part, index, old_state, old_data, new_state, new_data, _ in changes:
+        if new_state != old_state:
+            whole = after[part]
+            after[part] = (*whole[:index], new_state, *whole[index + 1 :])
+        if new_data is not old_data:
+            whole = after[parts + part]
+            after[parts + part] = (*whole[:index], new_data, *whole[index + 1 :])
+    return tuple(after)
+
+
+class _Candidates:
+    """The calls of one action that are worth an attempt: what plainly refuses is left out before it is tried.
+
+    Only that: instances in states in which the action's guard or the instance itself refuses, and actions whose conjuncts on nobody in
+    particular do not hold. The engine still decides every call.
+    """
+
+    def __init__(self, engine: Engine, bound: Bound) -> None:
+        row = bound.row
+        self._ranges = bound.ranges
+        general = [condition.term for condition in row.guards if not _asks_arguments(condition.term)]
+        self._possible = engine.function((), ("and", *general)) if general else None
+        self._picks: list[tuple[list[int], frozenset[int]]] = []
+        for number, (_, part) in enumerate(row.picks):
+            table = engine.system.parts[part].table
+            allowed = set(range(len(table.states)))
+            for condition in row.guards:
+                match condition.term:
+                    case ("state", asked, ("arg", argument), states) if asked == part and argument == number:
+                        allowed &= set(states)
+            for fired in row.fired:
+                if fired.part == part and fired.which == ("one", ("arg", number)):
+                    allowed &= {state for state, cells in enumerate(table.cells) if cells[fired.events[0]] is not None}
+                    break
+            self._picks.append((engine.states[part], frozenset(allowed)))
+
+    def now(self) -> Iterable[tuple[int, ...]]:
+        """The calls to try in the engine's present state."""
+        if self._possible is not None and not self._possible():
+            return ()
+        choices: list[Iterable[int]] = []
+        for states, allowed in self._picks:
+            fit = [index for index, state in enumerate(states) if state in allowed]
+            if not fit:
+                return ()
+            choices.append(fit)
+        return itertools.product(*choices, *self._ranges[len(self._picks) :])
+
+
+def _asks_arguments(term: object) -> bool:
+    """Whether a term reads a pick or a choice."""
+    return isinstance(term, tuple) and (term[:1] == ("arg",) or any(_asks_arguments(item) for item in term))
 
 
 def explore(

@@ -18,7 +18,7 @@ import attrs
 from calfsm.engine.engine import ActionRefused, Engine, Step
 from calfsm.engine.system import Profile, System
 from calfsm.serving.deadlines import Clock, Deadlines
-from calfsm.serving.loading import Steps, Warmup, best_token, objections
+from calfsm.serving.loading import Finish, Outlasted, Steps, Warmup, best_token, objections
 from calfsm.serving.messages import (
     CancelAsked,
     DeadlinePassed,
@@ -114,8 +114,7 @@ class Executor:
         self._tickets = 0
         self._calbin: Calbin | None = None
         self._baseline = 0
-        self._operation: Steps | Warmup | None = None
-        self._warmup: Warmup | None = None
+        self._operations: dict[str, tuple[int, Steps | Warmup | None]] = {"model": (0, None), "device": (0, None)}
         self._serial = 0
         self._effects: dict[str, Callable[[Step], None]] = {
             "runtime.configure": self._configure,
@@ -163,15 +162,19 @@ class Executor:
                 raise ValueError(f"the prompt holds token {max(tokens)}; the vocabulary is 0 to {self.manifest.vocabulary - 1}")
             if not self.runtime.kv.can_allocate(need):
                 raise Rejected(f"the runtime cannot allocate KV for {need} tokens", retry=False)
+        request = Request(self._ids + 1, tokens, max_tokens, frozenset(stop), on_token)
         try:
-            self.perform(Choice("admit", {"r": slot, "prompt": len(tokens), "need": need}))
+            self.admit(slot, request, need)
         except ActionRefused as refused:
-            serving = "`model is ready`" not in refused.reason and "`device is ready`" not in refused.reason and "`serving`" not in refused.reason
-            raise Rejected(f"{len(tokens)} prompt tokens and up to {max_tokens} more: {refused.reason}", retry=not serving) from refused
+            not_now = "`serving`" in refused.reason
+            raise Rejected(f"{len(tokens)} prompt tokens and up to {max_tokens} more: {refused.reason}", retry=not_now) from refused
         self._ids += 1
-        request = Request(self._ids, tokens, max_tokens, frozenset(stop), on_token)
-        self.requests[slot] = request
         return request
+
+    def admit(self, slot: int, request: Request, need: int) -> None:
+        """Put a request into a vacant slot; `need` is the KV that it may come to need. Raises ActionRefused."""
+        self.perform(Choice("admit", {"r": slot, "prompt": len(request.prompt), "need": need}))
+        self.requests[slot] = request
 
     def cancel(self, request: Request) -> None:
         """Ask for a request to be given up. It is when the next turn comes; of one that has ended, nothing is."""
@@ -200,8 +203,9 @@ class Executor:
     def handle(self, message: Message) -> Step | None:
         """Do what a message means now. None when it means nothing any more, which is counted, or must wait, which it then does."""
         if isinstance(message, OperationHint):
-            if message.serial == self._serial and self._operation is not None:
-                self._operation.poke()
+            for serial, operation in self._operations.values():
+                if serial == message.serial and operation is not None:
+                    operation.poke()
             return None
         choice = self.meaning(message)
         if choice is None:
@@ -243,7 +247,8 @@ class Executor:
             case JobHint(buffer=buffer, ticket=ticket):
                 return self._job_news(buffer, ticket)
             case OperationEnded(serial=serial, kind=kind, ok=ok, why=why):
-                return self._possible(Choice(_ENDINGS[kind, ok], {}, why)) if serial == self._serial else None
+                current = any(serial == known for known, _ in self._operations.values())
+                return self._possible(Choice(_ENDINGS[kind, ok], {}, why)) if current else None
             case DeadlinePassed():
                 return self._overdue(message)
             case CancelAsked(id=number):
@@ -279,9 +284,9 @@ class Executor:
             if news is not None and news.action in ("done", "ccu_exception"):
                 self.missed += 1
                 return news
-        elif part in ("model", "device") and self._operation is not None:
+        elif part in self._operations and (operation := self._operations[part][1]) is not None:
             waiting = len(self.inbox)
-            self._operation.poke()
+            operation.poke()
             if any(isinstance(other, OperationEnded) for other in list(self.inbox)[waiting:]):
                 self.missed += 1
                 return None
@@ -355,7 +360,8 @@ class Executor:
         match step.action:
             case "prepare_prefill":
                 request = self._request(arguments["r"])
-                self._record(arguments["j"], arguments["b"], request, TaskType.PREFILL, request.text, 0, arguments["k"])
+                tokens = request.text[: arguments["n"]]
+                self._record(arguments["j"], arguments["b"], request, TaskType.PREFILL, tokens, 0, arguments["k"])
             case "prepare_decode":
                 request = self._request(arguments["r"])
                 lane = self.engine.value("requests", arguments["r"], "kv")
@@ -367,6 +373,10 @@ class Executor:
                         self.runtime.kv.apply(change.index, 0)
             case "reset_done":
                 self.generation += 1
+                self._serial += 1
+                self._operations["model"] = self._serial, None  # what was under way went with the reset, and will never answer
+                if str(self.engine.state("model")) == "unloading":
+                    self._release(step)
             case "released":
                 self.pool = [None] * len(self.pool)
             case "rebuilt":
@@ -407,7 +417,8 @@ class Executor:
         item.source.lanes[0], item.source.starts[0], item.source.counts[0] = lane, start, count
 
     def _make_item(self, buffer: int) -> None:
-        assert self._calbin is not None
+        if self._calbin is None or str(self.engine.state("model")) not in ("warming", "ready", "draining"):
+            return  # no calbin is configured; the pool is made when one is
         try:
             self.pool[buffer] = PoolItem(self.runtime.create_input(self._calbin), self.runtime.create_output(self._calbin))
         except RuntimeFault as fault:
@@ -453,7 +464,7 @@ class Executor:
         calbin = self._calbin
         assert calbin is not None
         self._baseline = self.runtime.memory_in_use()
-        self._begin("configure", lambda: self.runtime.configure(calbin))
+        self._begin("configure", partial(Steps, [lambda: self.runtime.configure(calbin)]))
 
     def _warm(self, _: Step) -> None:
         self.generation += 1
@@ -462,34 +473,27 @@ class Executor:
             self.slots = self.engine.params["limit"] if self.runtime.enable_parallel_mode(True) else 1
         for buffer in self.engine.among("buffers", "free"):
             self._make_item(buffer)
-        self._serial += 1
-        serial = self._serial
-        self._operation = None
-        self._warmup = Warmup(
-            self.runtime, self._calbin, partial(self.inbox.append, OperationHint(serial)), partial(self._ended, serial, "warm")
-        )
-        self._operation = self._warmup
+        calbin = self._calbin
+        self._begin("warm", lambda hint, ended: Warmup(self.runtime, calbin, hint, ended))
 
     def _release(self, _: Step) -> None:
-        """Once a golden run that was cut short is out of the device, drop the configuration and its memory."""
-        starts = [self.runtime.reset_configuration, self.runtime.clear_dynamic_mem]
-        warmup = self._warmup
-        if warmup is not None and warmup.holds_memory:
-            self._serial += 1
-            serial = self._serial
-            warmup.sink.notify(lambda: self._begin("release", *starts) if self._serial == serial else None)
-            return
-        self._begin("release", *starts)
+        """Once what was cut short (a configure, a golden run) is out of the device, drop the configuration and its memory."""
+        starts: list[Callable[[], Operation]] = [self.runtime.reset_configuration, self.runtime.clear_dynamic_mem]
+        _, earlier = self._operations["model"]
+        if earlier is not None and (other := earlier.under_way) is not None:
+            starts.insert(0, partial(Outlasted, other))
+        self._begin("release", partial(Steps, starts))
 
     def _reset(self, _: Step) -> None:
-        self._warmup = None
-        self._begin("reset", self.runtime.device_reset)
+        self._begin("reset", partial(Steps, [self.runtime.device_reset]))
 
-    def _begin(self, kind: str, *starts: Callable[[], Operation]) -> None:
+    def _begin(self, kind: str, start: Callable[[Callable[[], None], Finish], Steps | Warmup]) -> None:
+        """Start a long operation of the model or the device; what that one was doing before is no longer listened to."""
         self._serial += 1
-        serial = self._serial
-        self._operation = None
-        self._operation = Steps(starts, partial(self.inbox.append, OperationHint(serial)), partial(self._ended, serial, kind))
+        serial, subject = self._serial, "device" if kind == "reset" else "model"
+        self._operations[subject] = serial, None
+        operation = start(partial(self.inbox.append, OperationHint(serial)), partial(self._ended, serial, kind))
+        self._operations[subject] = serial, operation
 
     def _ended(self, serial: int, kind: str, ok: bool, why: str) -> None:
         """An operation's own verdict, and what must be seen besides before it is believed."""

@@ -15,6 +15,7 @@ from calfsm.serving.runtime import (
     Manifest,
     Operation,
     OperationStatus,
+    OutputBuf,
     OutputStatus,
     Runtime,
     RuntimeFault,
@@ -45,6 +46,28 @@ def objections(manifest: Manifest, runtime: Runtime, *, lanes: int, context: int
         yield "it has no golden prompt and answer to warm up with"
 
 
+class Outlasted:
+    """The end, good or bad, of another operation or of a job: what must be over before the next operation may begin."""
+
+    detail = ""
+
+    def __init__(self, other: Operation | OutputBuf) -> None:
+        self._other = other
+
+    def status(self) -> OperationStatus:
+        """DONE once the other is final."""
+        return OperationStatus.DONE if self._other.status().final else OperationStatus.PENDING
+
+    def wait(self, timeout: float) -> OperationStatus:
+        """Wait for the other."""
+        self._other.wait(timeout)
+        return self.status()
+
+    def notify(self, call: Callable[[], None]) -> None:
+        """As the other."""
+        self._other.notify(call)
+
+
 class Steps:
     """Runtime operations one after another; the first that fails ends it.
 
@@ -57,6 +80,12 @@ class Steps:
         self._operation: Operation | None = None
         self._over = False
         self._advance()
+
+    @property
+    def under_way(self) -> Operation | None:
+        """The operation that has not ended, if there is one."""
+        pending = self._operation is not None and not self._operation.status().final
+        return self._operation if pending else None
 
     def poke(self) -> None:
         """Look whether the operation under way has ended."""
@@ -102,9 +131,9 @@ class Warmup:
         self._submit(TaskType.PREFILL, self._golden.prompt)
 
     @property
-    def holds_memory(self) -> bool:
-        """Whether the device may still touch its buffers."""
-        return self._out and not self.sink.status().final
+    def under_way(self) -> OutputBuf | None:
+        """The job that the device may still be at, if there is one."""
+        return self.sink if self._out and not self.sink.status().final else None
 
     _out = False
 

@@ -120,6 +120,7 @@ Expression = Number | Truth | Path | Within | Not | Both | Compare | Arithmetic 
 
 _COMPARISONS: dict[type, str] = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _ARITHMETIC: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%"}
+_MEANT = {"=": "write `==`", "&": "write `and`", "|": "write `or`", "!": "write `not`, or `!=`"}
 _AGGREGATES = ("count", "all", "any")
 
 
@@ -134,11 +135,21 @@ def parse(text: str) -> Expression:
         with warnings.catch_warnings(action="ignore"):  # Python's own remarks about text that is refused below
             tree = ast.parse(source.strip(), mode="eval")
     except SyntaxError as error:
-        shift = len(source) - len(source.lstrip())
-        raise ExpressionError(f"cannot read `{text.strip()}`: {error.msg}", max(0, (error.offset or 1) - 1) + shift) from None
+        raise _unreadable(source, error) from None
     except (ValueError, RecursionError, MemoryError):
         raise ExpressionError("cannot read this as an expression", 0) from None
     return _Reader(source.strip(), len(source) - len(source.lstrip())).read(tree.body, 0)
+
+
+def _unreadable(source: str, error: SyntaxError) -> ExpressionError:
+    """The error where Python stopped. Its own words are left out: they change from version to version."""
+    text = source.strip()
+    shift = len(source) - len(source.lstrip())
+    at = (error.offset or 0) - 1
+    message = f"cannot read `{text if len(text) <= 60 else text[:57] + '…'}`"
+    if not 0 <= at < len(text):
+        return ExpressionError(message, shift + len(text), "finish it: something is missing at its end")
+    return ExpressionError(message, shift + at, _MEANT.get(text[at], ""))
 
 
 class _Reader:

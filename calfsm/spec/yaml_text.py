@@ -154,16 +154,20 @@ def _too_deep(text: str, file: str) -> Finding | None:
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
-                return Finding(
-                    "too-deep",
-                    _mark(event, file),
-                    f"nesting is deeper than {MAX_DEPTH} levels",
-                    "no part of a spec is nested more than a handful of levels",
-                    "check for brackets that were never closed",
-                )
+                return _nested(_mark(event, file))
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
     return None
+
+
+def _nested(place: Place) -> Finding:
+    return Finding(
+        "too-deep",
+        place,
+        f"nesting is deeper than {MAX_DEPTH} levels",
+        "no part of a spec is nested more than a handful of levels",
+        "check for brackets that were never closed",
+    )
 
 
 def _syntax(error: yaml.YAMLError, text: str, file: str) -> Finding:
@@ -177,6 +181,8 @@ def _syntax(error: yaml.YAMLError, text: str, file: str) -> Finding:
         )
     place = Place(file, mark.line + 1, mark.column + 1)
     problem = (getattr(error, "problem", None) or "this is not YAML").strip()
+    if "nesting depth" in problem:
+        return _nested(place)
     lines = text.split("\n")
     line = lines[mark.line] if mark.line < len(lines) else ""
     if "\t" in line[: mark.column + 1] or "\\t" in problem:

@@ -1,0 +1,22 @@
+"""The real specs and the golden one, compiled once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from calfsm.compile.load import Compiled, load
+
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "tests" / "golden" / "render"
+
+
+@pytest.fixture(scope="session")
+def real() -> Compiled:
+    return load(sorted((ROOT / "specs").rglob("*.yaml")))
+
+
+@pytest.fixture(scope="session")
+def lamp() -> Compiled:
+    return load([GOLDEN / "lamp.yaml"])
