@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calfsm.cli import manners
+from calfsm.cli import manners, specs
 
 if TYPE_CHECKING:
     from calfsm.compile.load import Compiled
@@ -37,25 +37,13 @@ drawn by graphviz-pure: pip install calfsm[draw].
 
 def run(args: argparse.Namespace) -> int:
     """Draw or compare."""
-    texts = _drawn(_compiled(args.paths), args.format)
-    folder = args.into or _default_folder()
+    texts = _drawn(specs.compiled(args.paths, "drawn"), args.format)
+    folder = args.into or default_folder()
     suffixes = _SUFFIXES[args.format]
     if args.paths and not any(path.is_dir() for path in args.paths):
         texts.pop("README.md", None)
         suffixes = ()
     return _compare(texts, folder, suffixes) if args.check else _write(texts, folder, suffixes)
-
-
-def _compiled(paths: list[Path]) -> Compiled:
-    from calfsm.compile.load import SpecErrors, load
-
-    files = manners.spec_files(paths)
-    try:
-        with manners.files_at_hand():
-            return load(files)
-    except SpecErrors as error:
-        manners.note(str(error))
-        raise manners.CannotTry("specs with errors are not drawn", "mend what is said above") from None
 
 
 def _drawn(compiled: Compiled, chosen: str) -> dict[str, str]:
@@ -68,7 +56,7 @@ def _drawn(compiled: Compiled, chosen: str) -> dict[str, str]:
         raise manners.CannotTry(error.message, f"{error.fix}; or draw `--format dot`") from None
 
 
-def _default_folder() -> Path:
+def default_folder() -> Path:
     """`docs/diagrams` of the project; where there is none, of the current directory."""
     specs = manners.project_specs()
     return manners.shortest(specs.parent / "docs" / "diagrams") if specs else Path("docs", "diagrams")

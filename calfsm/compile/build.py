@@ -25,15 +25,15 @@ class Drift:
     diff: str
 
 
-def modules(compiled: Compiled, root: Path) -> dict[str, str]:
-    """File name to text of every module. `root`: what the specs' paths are shown relative to."""
+def modules(compiled: Compiled) -> dict[str, str]:
+    """File name to text of every module."""
     texts = {"__init__.py": PACKAGE_DOC}
     for name, table in compiled.tables.items():
-        texts[f"{name}.py"] = emit_table(table, _shown(compiled.machine_specs[name].places.file, root))
+        texts[f"{name}.py"] = emit_table(table, _shown(compiled.machine_specs[name].places.file))
     for name, system in compiled.systems.items():
-        texts[f"{name}.py"] = emit_system(system, _shown(compiled.system_specs[name].places.file, root))
+        texts[f"{name}.py"] = emit_system(system, _shown(compiled.system_specs[name].places.file))
     for name, profile in compiled.profiles.items():
-        texts[f"{name}.py"] = emit_profile(profile, _shown(compiled.profile_specs[name].places.file, root))
+        texts[f"{name}.py"] = emit_profile(profile, _shown(compiled.profile_specs[name].places.file))
     return texts
 
 
@@ -83,8 +83,9 @@ def replace(path: Path, text: str) -> None:
         beside.unlink(missing_ok=True)
 
 
-def _shown(file: str, root: Path) -> str:
-    try:
-        return Path(file).resolve().relative_to(root.resolve()).as_posix()
-    except ValueError:
-        return Path(file).name
+def _shown(file: str) -> str:
+    """A spec's path from its `specs` folder on, so that modules are the same wherever the project lies."""
+    parts = Path(file).resolve().parts
+    if "specs" not in parts:
+        return parts[-1]
+    return "/".join(parts[len(parts) - 1 - parts[::-1].index("specs") :])

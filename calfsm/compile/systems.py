@@ -80,7 +80,7 @@ class _Scope:
         instance = Instance(part, ("bound", depth))
         inner = attrs.evolve(self, bound={**self.bound, expression.variable: instance})
         condition = lower(where, inner) if where is not None else ("int", 1)
-        count = self.compiler.tally(part, condition) if depth == 0 and not _outside(condition) else ("count", part, depth, condition)
+        count = self.compiler.tally(part, condition) if depth == 0 and _asks_itself(condition, part) else ("count", part, depth, condition)
         match expression.kind:
             case "all":
                 return ("==", count, ("int", 0))
@@ -89,16 +89,14 @@ class _Scope:
         return count
 
 
-def _outside(term: Term) -> bool:
-    """Whether a condition on ("bound", 0) asks anybody but that instance: then it cannot be kept as it moves."""
+def _asks_itself(term: Term, part: int) -> bool:
+    """Whether a condition on ("bound", 0) asks that instance of `part` and nobody else: then its count can be kept as it moves."""
     match term:
         case ("arg" | "tally" | "count", *_):
-            return True
-        case ("state", _, instance, _):
-            return instance != ("bound", 0)
-        case ("data", _, instance, _):
-            return instance != ("bound", 0)
-    return any(_outside(item) for item in term[1:] if isinstance(item, tuple) and item and isinstance(item[0], str))
+            return False
+        case ("state" | "data", asked, instance, _):
+            return bool(asked == part and instance == ("bound", 0))
+    return all(_asks_itself(item, part) for item in term[1:] if isinstance(item, tuple) and item and isinstance(item[0], str))
 
 
 def _conjunction(items: Iterable[Expression | None]) -> Expression:

@@ -1,0 +1,77 @@
+"""Compiled specs for a command, and the arguments by which one says at which scope."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calfsm.cli import manners
+
+if TYPE_CHECKING:
+    from calfsm.compile.load import Compiled
+    from calfsm.engine.system import System
+
+
+def compiled(paths: Sequence[Path], what_for: str) -> Compiled:
+    """The specs at `paths`, compiled. Raises CannotTry, after printing what is wrong, when they do not pass their checks."""
+    from calfsm.compile.load import SpecErrors, load
+
+    files = manners.spec_files(paths)
+    try:
+        with manners.files_at_hand():
+            return load(files)
+    except SpecErrors as error:
+        manners.note(str(error))
+        raise manners.CannotTry(f"specs with errors are not {what_for}", "mend what is said above") from None
+
+
+def add_scope(parser: argparse.ArgumentParser) -> None:
+    """Add `--scope NAME=N,…`, as `args.scope`."""
+    parser.add_argument(
+        "--scope",
+        type=scope,
+        default={},
+        metavar="NAME=N,…",
+        help="parameters to use instead of their `explores` values, as in jobs=2,buffers=2",
+    )
+
+
+def scope(text: str) -> dict[str, int]:
+    """`jobs=2,buffers=2` as a mapping. Raises ArgumentTypeError."""
+    chosen: dict[str, int] = {}
+    for item in filter(None, text.split(",")):
+        name, equals, value = item.partition("=")
+        if not equals or not value.strip().isdecimal():
+            raise argparse.ArgumentTypeError(f"`{item}` is not NAME=NUMBER, as in jobs=2")
+        if name.strip() in chosen:
+            raise argparse.ArgumentTypeError(f"`{name.strip()}` is given twice")
+        chosen[name.strip()] = int(value)
+    return chosen
+
+
+def fitting(system: System, chosen: Mapping[str, int]) -> dict[str, int]:
+    """All parameters of a search of `system`. Raises CannotTry for one that it does not have, or an empty part."""
+    from calfsm.spec.findings import nearest
+
+    values = system.exploring()
+    for name in chosen:
+        if name not in values:
+            raise manners.CannotTry(f"{system.name} has no parameter `{name}`", nearest(name, values))
+    return {**values, **chosen}
+
+
+def shown_scope(values: Mapping[str, int]) -> str:
+    """`jobs=2, buffers=2`."""
+    return ", ".join(f"{name}={value}" for name, value in values.items())
+
+
+def adapter(name: str) -> Any:
+    """An adapter's package, found through its entry point. Raises CannotTry when it is not installed."""
+    found = [entry for entry in metadata.entry_points(group="calfsm.adapters") if entry.name == name]
+    if not found:
+        raise manners.CannotTry(f"the adapter `{name}` is not installed", "install calfsm whole: pip install calfsm")
+    return importlib.import_module(found[0].module)
