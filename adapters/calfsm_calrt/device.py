@@ -171,9 +171,7 @@ class SimulatedDevice:
                 return "configure failed (planned fault)"
             manifest = mine.manifest
             self._configured = mine
-            self._engine.kv = SimulatedKvCache(
-                self._lanes or manifest.lanes, manifest.context, self.plan, self._refuse
-            )
+            self._engine.kv = SimulatedKvCache(self._lanes or manifest.lanes, manifest.context, self.plan, self._refuse)
             self._engine.model = model_of(manifest)
             return ""
 

@@ -137,8 +137,8 @@ def small_manifest(
 ) -> Manifest:
     """A manifest of a model small enough for tests. Another `name` or `seed` is another model.
 
-    Twice as many lanes as its batch unless told, so that ping and pong can each carry a full batch. What makes no sense is
-    kept as it is, for the device to refuse; only then is there no golden answer.
+    Twice as many lanes as its batch unless told, so that ping and pong can each carry a full batch. What makes no sense
+    is kept as it is, for the device to refuse; only then is there no golden answer.
     """
     manifest = Manifest(
         name=name,

@@ -33,7 +33,10 @@ class Script(FaultPlan):
 
 
 class CalrtStage:
-    """A fresh device and clock, with a model that fits `lanes`, `context` and `chunk`. See `calfsm.serving.directed.Stage`."""
+    """A fresh device and clock, and a model that fits `lanes`, `context` and `chunk`.
+
+    See `calfsm.serving.directed.Stage`.
+    """
 
     def __init__(self, *, lanes: int, context: int, chunk: int) -> None:
         self.clock = VirtualClock()

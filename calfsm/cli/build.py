@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def default_folder() -> Path | None:
-    """Where the project keeps its tables: `calfsm/tables` beside its specs; for the specs that ship, the installed package."""
+    """Where the project keeps its tables: `calfsm/tables` beside its specs; of those that ship, the installed ones."""
     import calfsm
 
     own = manners.project_specs()
@@ -80,7 +80,11 @@ def _texts(compiled: Compiled) -> dict[str, str]:
 def _report(found: list[Drift], folder: Path, how: str) -> int:
     if how == "json":
         manners.say_json(
-            {"folder": str(folder), "fresh": not found, "drift": [{"path": str(d.path), "kind": d.kind, "diff": d.diff} for d in found]}
+            {
+                "folder": str(folder),
+                "fresh": not found,
+                "drift": [{"path": str(d.path), "kind": d.kind, "diff": d.diff} for d in found],
+            }
         )
         return manners.FAILS if found else manners.HOLDS
     for item in found:

@@ -23,13 +23,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which specs, at which scope, and where to."""
     manners.add_paths(parser)
     specs.add_scope(parser)
-    into = parser.add_argument("--into", type=Path, metavar="DIR", default=Path("suites"), help="where the suites go (default: suites)")
+    into = parser.add_argument(
+        "--into", type=Path, metavar="DIR", default=Path("suites"), help="their folder (default: suites)"
+    )
     into.complete = manners.FOLDERS  # type: ignore[attr-defined]
     parser.add_argument("--max-states", type=int, metavar="N", help="cover what a search of N states of a system sees")
     manners.add_format(parser)
     parser.epilog = """
-One file a machine and a system, NAME.jsonl. Families: async paths go through a word of the runtime, timeouts through one
-of the clock, cancels through one of the client, resets through one of recovery; own decisions are the engine's.
+One file a machine and a system, NAME.jsonl. Families: async paths go through a word of the runtime, timeouts through
+one of the clock, cancels through one of the client, resets through one of recovery; own decisions are the engine's.
 """
 
 
@@ -87,6 +89,7 @@ def generated(compiled: Compiled, scope: dict[str, int], max_states: int | None)
 def coverage(suites: list[Suite]) -> str:
     """What each suite covers, as a table."""
     rows = [
-        (suite.name, suite.kind, len(suite.cases), suite.steps, *(suite.goals.get(family, 0) for family in FAMILIES)) for suite in suites
+        (suite.name, suite.kind, len(suite.cases), suite.steps, *(suite.goals.get(family, 0) for family in FAMILIES))
+        for suite in suites
     ]
     return manners.table(("suite", "kind", "cases", "steps", *FAMILIES), rows)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def compiled(paths: Sequence[Path], what_for: str) -> Compiled:
-    """The specs at `paths`, compiled. Raises CannotTry, after printing what is wrong, when they do not pass their checks."""
+    """The specs at `paths`, compiled. Raises CannotTry, what is wrong printed, when they do not pass their checks."""
     from calfsm.compile.load import SpecErrors, load
 
     files = manners.spec_files(paths)

@@ -1,0 +1,1 @@
+"""Compiling: specs that passed their checks to tables and systems, and those to Python modules."""

@@ -18,12 +18,24 @@ HEADER = '''\
 # fmt: off
 '''
 
+SYSTEM_ROWS = (
+    "ActionRow",
+    "Condition",
+    "Fired",
+    "LeadsToRow",
+    "PartRow",
+    "PropertyRow",
+    "Setting",
+    "System",
+    "TallyRow",
+)
+
 
 def emit_table(table: Table, source: str) -> str:
     """The module of a machine. `source`: the spec's path, as shown in the header."""
     return "\n".join(
         [
-            HEADER.format(source=source, digest=table.digest),
+            _header(source, table.digest),
             _docstring(f"{table.name}: {table.doc}" if table.doc else table.name),
             "",
             "from calfsm.engine.table import AlternativeRow as A",
@@ -33,7 +45,9 @@ def emit_table(table: Table, source: str) -> str:
             *_enum("State", f"The states of `{table.name}`.", [(row.name, row.doc) for row in table.states]),
             "",
             "",
-            *_enum("Event", f"The events of `{table.name}`.", [(row.name, _said(row.by, row.doc)) for row in table.events]),
+            *_enum(
+                "Event", f"The events of `{table.name}`.", [(row.name, _said(row.by, row.doc)) for row in table.events]
+            ),
             "",
             "",
             "TABLE = Table(",
@@ -60,10 +74,10 @@ def emit_system(system: System, source: str) -> str:
     machines = sorted({part.table.name for part in system.parts})
     return "\n".join(
         [
-            HEADER.format(source=source, digest=system.digest),
+            _header(source, system.digest),
             _docstring(f"{system.name}: {system.doc}" if system.doc else system.name),
             "",
-            "from calfsm.engine.system import ActionRow, Condition, Fired, LeadsToRow, PartRow, PropertyRow, Setting, System, TallyRow",
+            f"from calfsm.engine.system import {', '.join(SYSTEM_ROWS)}",
             "from calfsm.engine.table import ParamRow",
             "",
             f"from . import {', '.join(machines)}",
@@ -97,7 +111,7 @@ def emit_profile(profile: Profile, source: str) -> str:
     """The module of a profile."""
     return "\n".join(
         [
-            HEADER.format(source=source, digest=digest(profile._asdict())),
+            _header(source, digest(profile._asdict())),
             _docstring(f"{profile.name}: {profile.doc}" if profile.doc else profile.name),
             "",
             "from calfsm.engine.system import Profile",
@@ -110,8 +124,18 @@ def emit_profile(profile: Profile, source: str) -> str:
     )
 
 
+def _header(source: str, spec_digest: str) -> str:
+    return HEADER.format(source=source if source.isprintable() else repr(source), digest=spec_digest)
+
+
 def _docstring(text: str) -> str:
-    return '"""' + text.replace("\\", "\\\\").replace('"""', "'''") + '"""'
+    """A literal of `text`, whatever is in it; line breaks stay as they are."""
+    escaped = "".join(char if char == "\n" else _escaped(char) for char in text).replace('"""', r"\"\"\"")
+    return f'"""{escaped[:-1]}\\""""' if escaped.endswith('"') else f'"""{escaped}"""'
+
+
+def _escaped(char: str) -> str:
+    return char if char.isprintable() and char != "\\" else repr(char)[1:-1]
 
 
 def _said(by: str, doc: str) -> str:
@@ -156,7 +180,9 @@ def _cell(cell: CellRow) -> str:
 def _meaning(cell: CellRow, table: Table) -> str:
     if cell is None:
         return "refused"
-    return " or ".join("stays" if answer.stay is not None else f"to {table.states[answer.target].name}" for answer in cell)
+    return " or ".join(
+        "stays" if answer.stay is not None else f"to {table.states[answer.target].name}" for answer in cell
+    )
 
 
 def _action(action: ActionRow) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import attrs
@@ -13,7 +13,7 @@ from calfsm.compile.systems import compile_system
 from calfsm.engine.system import Profile, System
 from calfsm.engine.table import Table
 from calfsm.spec.findings import Finding, Severity
-from calfsm.spec.model import MachineSpec, ProfileSpec, SystemSpec
+from calfsm.spec.model import MachineSpec, ProfileSpec, Spec, SystemSpec
 
 
 class SpecErrors(Exception):
@@ -38,11 +38,45 @@ class Compiled:
 
 
 def load(paths: Iterable[Path]) -> Compiled:
-    """Read, check and compile spec files. Raises SpecErrors when a check fails, OSError when a file cannot be opened."""
+    """Read, check and compile spec files.
+
+    Raises SpecErrors when a check fails, OSError when a file cannot be opened.
+    """
     result = check_files(list(paths))
-    if any(finding.severity is Severity.ERROR for finding in result.findings):
-        raise SpecErrors(result.findings)
+    findings = [*result.findings, *_one_module_each(result.machines, result.systems, result.profiles)]
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        raise SpecErrors(findings)
     return compile_specs(result.machines, result.systems, result.profiles, result.findings)
+
+
+def _one_module_each(
+    machines: Mapping[str, MachineSpec], systems: Mapping[str, SystemSpec], profiles: Mapping[str, ProfileSpec]
+) -> Iterator[Finding]:
+    """Machines, systems and profiles become modules side by side, so that no two of them may share a name."""
+    seen: dict[str, Spec] = {}
+    specs: list[Spec] = [*machines.values(), *systems.values(), *profiles.values()]
+    for spec in specs:
+        module = module_name(spec.name)
+        other = seen.setdefault(module, spec)
+        if other is not spec:
+            message = f"{_kind(spec)} {spec.name} and {_kind(other)} {other.name} would both be the module `{module}`"
+            because = f"{other.name} is defined in {other.places.file}"
+            place = spec.places.value(_kind(spec))
+            yield Finding("defined-twice", place, message, because, "rename one of them")
+
+
+def module_name(name: str) -> str:
+    """The module of a machine, system or profile. A profile may be called `phase-a`; a module may not."""
+    return name.replace("-", "_")
+
+
+def _kind(spec: Spec) -> str:
+    match spec:
+        case MachineSpec():
+            return "machine"
+        case SystemSpec():
+            return "system"
+    return "profile"
 
 
 def compile_profile(spec: ProfileSpec) -> Profile:

@@ -24,10 +24,14 @@ class Value:
 
 @attrs.frozen
 class Instance:
-    """A path that leads to an instance of a part."""
+    """A path that leads to an instance of a part.
+
+    `through`: it looks through a reference, to what there is one of `per` instance.
+    """
 
     part: int
     term: Term
+    through: bool = False
 
 
 class Unresolved(Exception):
@@ -40,8 +44,8 @@ class Scope(Protocol):
     def resolve(self, path: Path) -> Value | Instance | Expression:
         """A value, an instance, or the definition that the name stands for. Raises Unresolved."""
 
-    def member(self, instance: Instance, word: str) -> int:
-        """The index of a state of the machine behind `instance`."""
+    def states(self, instance: Instance) -> tuple[str, ...]:
+        """The states of the machine behind `instance`."""
 
     def aggregate(self, expression: Aggregate) -> Term:
         """The term of an aggregate."""
@@ -64,9 +68,8 @@ def lower(expression: Expression, scope: Scope) -> Term:
             return (op, lower(left, scope), lower(right, scope))
         case Compare(op=op, left=left, right=right):
             return (op, *_sides(left, right, scope))
-        case Within(subject=subject, members=members, negated=negated):
-            term = _within(subject, members, scope)
-            return ("not", term) if negated else term
+        case Within():
+            return _within(expression, scope)
         case Aggregate():
             return scope.aggregate(expression)
 
@@ -75,7 +78,9 @@ def _path(path: Path, scope: Scope) -> Term:
     if path == Path("none"):
         return NONE
     meaning = scope.resolve(path)
-    if isinstance(meaning, Value | Instance):
+    if isinstance(meaning, Instance):
+        return ("through", meaning.term) if meaning.through else meaning.term
+    if isinstance(meaning, Value):
         return meaning.term
     return lower(meaning, scope)
 
@@ -100,13 +105,28 @@ def _words(expression: Expression, scope: Scope) -> tuple[str, ...]:
     return meaning.variable.words if isinstance(meaning, Value) and meaning.variable else ()
 
 
-def _within(subject: Path, members: tuple[str, ...], scope: Scope) -> Term:
-    meaning = scope.resolve(subject)
+def _within(expression: Within, scope: Scope) -> Term:
+    """A test of a state, or of an enum variable.
+
+    What looks through a reference is false when that is empty, `is not` and `not in` too: they ask for the other words.
+    """
+    meaning = scope.resolve(expression.subject)
     if isinstance(meaning, Instance):
-        return ("state", meaning.part, meaning.term, tuple(sorted(scope.member(meaning, word) for word in members)))
-    if isinstance(meaning, Value) and meaning.variable:
-        return ("in", meaning.term, tuple(sorted(meaning.variable.words.index(word) for word in members)))
-    raise Unresolved(str(subject))
+        words = scope.states(meaning)
+        through_reference = meaning.term[0] == "data"
+    elif isinstance(meaning, Value) and meaning.variable:
+        words = meaning.variable.words
+        through_reference = meaning.term[0] == "data" and meaning.term[2][0] == "data"
+    else:
+        raise Unresolved(str(expression.subject))
+    numbers = {words.index(word) for word in expression.members}
+    if expression.negated and through_reference:
+        numbers = set(range(len(words))) - numbers
+    asked = tuple(sorted(numbers))
+    term: Term = ("in", meaning.term, asked)
+    if isinstance(meaning, Instance):
+        term = ("state", meaning.part, meaning.term, asked)
+    return ("not", term) if expression.negated and not through_reference else term
 
 
 @attrs.frozen
@@ -126,9 +146,9 @@ class MachineScope:
                 return Value(("param", path.root))
         raise Unresolved(str(path))
 
-    def member(self, instance: Instance, word: str) -> int:
+    def states(self, instance: Instance) -> tuple[str, ...]:
         """A machine sees no instances."""
-        raise Unresolved(word)
+        raise Unresolved(str(instance))
 
     def aggregate(self, expression: Aggregate) -> Term:
         """A machine sees no parts."""

@@ -24,7 +24,8 @@ def compile_machine(spec: MachineSpec) -> Table:
             states.index(answer.to if answer.to is not None else state),
             answer.stay,
             tuple(
-                (names.index(name), _enum_word(variables[names.index(name)], value) or lower(value, scope)) for name, value in answer.set.items()
+                (names.index(name), _enum_word(variables[names.index(name)], value) or lower(value, scope))
+                for name, value in answer.set.items()
             ),
         )
 

@@ -37,6 +37,7 @@ class _Scope:
     compiler: _Compiler
     arguments: Mapping[str, Instance | Value] = attrs.field(factory=dict)
     bound: Mapping[str, Instance] = attrs.field(factory=dict)
+    depth: int = 0
 
     def resolve(self, path: Path) -> Value | Instance | Expression:
         meaning = self._root(path.root)
@@ -64,8 +65,8 @@ class _Scope:
             return Value(("param", name))
         raise Unresolved(name)
 
-    def member(self, instance: Instance, word: str) -> int:
-        return self.compiler.rows[instance.part].table.state_index(word)
+    def states(self, instance: Instance) -> tuple[str, ...]:
+        return tuple(row.name for row in self.compiler.rows[instance.part].table.states)
 
     def aggregate(self, expression: Aggregate) -> Term:
         """Counts that ask each instance about itself become tallies; `all` and `any` are counts compared with 0."""
@@ -76,11 +77,12 @@ class _Scope:
             where = _conjunction([where, Not(expression.body)])
         elif expression.kind == "any":
             where = _conjunction([where, expression.body])
-        depth = len(self.bound)
+        depth = self.depth
         instance = Instance(part, ("bound", depth))
-        inner = attrs.evolve(self, bound={**self.bound, expression.variable: instance})
+        inner = attrs.evolve(self, bound={**self.bound, expression.variable: instance}, depth=depth + 1)
         condition = lower(where, inner) if where is not None else ("int", 1)
-        count = self.compiler.tally(part, condition) if depth == 0 and _asks_itself(condition, part) else ("count", part, depth, condition)
+        kept = depth == 0 and _asks_itself(condition, part)
+        count = self.compiler.tally(part, condition) if kept else ("count", part, depth, condition)
         match expression.kind:
             case "all":
                 return ("==", count, ("int", 0))
@@ -90,13 +92,17 @@ class _Scope:
 
 
 def _asks_itself(term: Term, part: int) -> bool:
-    """Whether a condition on ("bound", 0) asks that instance of `part` and nobody else: then its count can be kept as it moves."""
+    """Whether a condition on ("bound", 0) asks that instance of `part` and nobody else: then its count can be kept.
+
+    The instance's own of a `per` part goes by the same number, and is somebody else.
+    """
     match term:
         case ("arg" | "tally" | "count", *_):
             return False
         case ("state" | "data", asked, instance, _):
             return bool(asked == part and instance == ("bound", 0))
-    return all(_asks_itself(item, part) for item in term[1:] if isinstance(item, tuple) and item and isinstance(item[0], str))
+    operands = [item for item in term[1:] if isinstance(item, tuple) and item and isinstance(item[0], str)]
+    return all(_asks_itself(item, part) for item in operands)
 
 
 def _conjunction(items: Iterable[Expression | None]) -> Expression:
@@ -135,7 +141,9 @@ class _Compiler:
         content = {
             "name": spec.name,
             "doc": spec.doc,
-            "params": tuple(ParamRow(name, param.serves, param.explores, param.doc) for name, param in spec.params.items()),
+            "params": tuple(
+                ParamRow(name, param.serves, param.explores, param.doc) for name, param in spec.params.items()
+            ),
             "parts": self.rows,
             "actions": tuple(self._action(name, action) for name, action in spec.actions.items()),
             "always": tuple(
@@ -147,7 +155,8 @@ class _Compiler:
             "home": self._condition(spec.home, _Scope(self)) if spec.home is not None else None,
             "tallies": tuple(self._tallies),
         }
-        return System(digest=digest({**content, "parts": [(row.name, row.table.digest, row.count, row.per) for row in self.rows]}), **content)  # type: ignore[arg-type]
+        parts = [(row.name, row.table.digest, row.count, row.per, row.doc) for row in self.rows]
+        return System(digest=digest({**content, "parts": parts}), **content)  # type: ignore[arg-type]
 
     def tally(self, part: int, where: Term) -> Term:
         """A kept count; equal ones are kept once."""
@@ -164,7 +173,7 @@ class _Compiler:
                 term = ("data", instance.part, instance.term, index)
                 return Instance(self.parts[row.part], term) if row.kind == "ref" else Value(term, row)
         if name in self.parts and self.rows[self.parts[name]].per == instance.part:
-            return Instance(self.parts[name], instance.term)
+            return Instance(self.parts[name], instance.term, through=instance.term[0] == "data")
         raise Unresolved(name)
 
     def _action(self, name: str, action: Action) -> ActionRow:

@@ -13,7 +13,7 @@ class PartRow(NamedTuple):
 
     name: str
     table: Table
-    count: Term = ("int", 1)
+    count: Term = ("int", 1)  # type: ignore[assignment]
     per: int = -1
     doc: str = ""
 
@@ -28,7 +28,8 @@ class Condition(NamedTuple):
 class Fired(NamedTuple):
     """A participant of an action, and the events it takes, in order.
 
-    `which` is ("one", instance term), ("every",), or ("where", variable, instance term): those whose reference `variable` leads to it.
+    `which` is ("one", instance term), ("every",), or ("where", variable, instance term): those whose reference
+    `variable` leads to it.
     """
 
     text: str
@@ -85,7 +86,10 @@ class TallyRow(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """The numbers of one deployment: parameters over the serving ones, deadlines in seconds, and the scope it is explored at."""
+    """The numbers of one deployment.
+
+    Parameters over the serving ones, deadlines in seconds, and the scope that it is explored at.
+    """
 
     name: str
     system: str

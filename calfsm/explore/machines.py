@@ -13,7 +13,7 @@ MachineState = tuple[int, Data]
 class MachineModel:
     """A machine at its exploring parameters, `params` over them. Actions are event indices that are not refused."""
 
-    def __init__(self, table: Table, **params: int) -> None:
+    def __init__(self, table: Table, /, **params: int) -> None:
         self.table = table
         self.rows: Rows = table.rows(**{**table.exploring(), **params})
 

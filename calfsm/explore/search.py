@@ -1,7 +1,7 @@
-"""Breadth-first search: every reachable state, the properties that hold in all of them, the shortest way to one that breaks.
+"""Breadth-first search: every reachable state, what holds in all of them, and the shortest way to one that breaks it.
 
-The contract of what is searched is three methods (`Model`); states are any hashable values. A search that was stopped early
-says so: `holds` is never said of it.
+The contract of what is searched is three methods (`Model`); states are any hashable values. A search that was stopped
+early says so: `holds` is never said of it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ class Progress:
 class Result(Generic[State, Action]):
     """What a search found.
 
-    `depth`: steps to the state farthest from the initial ones. `stopped`: why it ended early, or empty. `stuck`: a state without actions.
+    `depth`: steps to the state farthest from the initial ones. `stopped`: why it ended early, or empty. `stuck`: the
+    way to a state without actions.
     """
 
     states: int
@@ -90,7 +91,8 @@ class Result(Generic[State, Action]):
     @property
     def holds(self) -> bool:
         """Whether all was seen and nothing is broken."""
-        return self.complete and self.stuck is None and all(verdict is Verdict.HOLDS for verdict in self.verdicts.values())
+        unbroken = all(verdict is Verdict.HOLDS for verdict in self.verdicts.values())
+        return self.complete and self.stuck is None and unbroken
 
     def trace(self, state: State) -> Trace[State, Action]:
         """A shortest way to a state that was seen. Raises KeyError."""
@@ -113,8 +115,10 @@ def search(
 ) -> Result[State, Action]:
     """Search `model` breadth-first.
 
-    `first_only`: stop at the first broken property. `progress` is called about once a second. `visit` is called with every transition, in
-    search order. Counterexamples are shortest: breadth-first order reaches every state by a shortest way.
+    It stops after the state at which it has seen `max_states` or spent `max_seconds`, if there is more to see; with
+    `first_only` at the first broken property. `progress` is called about once a second. `visit` is called with every
+    transition, in search order. Counterexamples are shortest: breadth-first order reaches every state by a shortest
+    way.
     """
     properties = dict(properties or {})
     began = told = time.monotonic()
@@ -128,15 +132,28 @@ def search(
             if name not in broken and not holds(state):
                 broken[name] = state
 
+    def limit() -> str:
+        """Why to stop now, though there is more to see; empty to go on."""
+        if first_only and broken:
+            return "a property is broken"
+        if max_states is not None and len(parents) >= max_states:
+            return f"the limit of {max_states:,} states was reached"
+        if max_seconds is not None and time.monotonic() - began >= max_seconds:
+            return f"the limit of {max_seconds:g} seconds was reached"
+        return ""
+
     frontier: list[State] = []
     for state in model.initial():
         if state not in parents:
             parents[state] = None
             frontier.append(state)
             judge(state)
-    while frontier and not stopped and not (first_only and broken):
+    while frontier:
         found: list[State] = []
         for state in frontier:
+            stopped = limit()
+            if stopped:
+                break
             alive = False
             for action in model.actions(state):
                 alive = True
@@ -150,21 +167,13 @@ def search(
                     judge(after)
             if not alive and stuck is None:
                 stuck = state
-            if max_states is not None and len(parents) >= max_states:
-                stopped = f"the limit of {max_states:,} states was reached"
-                break
-            if first_only and broken:
-                stopped = "a property is broken"
-                break
-            now = time.monotonic()
-            if max_seconds is not None and now - began >= max_seconds:
-                stopped = f"the limit of {max_seconds:g} seconds was reached"
-                break
-            if progress is not None and now - told >= 1:
+            if progress is not None and (now := time.monotonic()) - told >= 1:
                 told = now
                 progress(Progress(len(parents), transitions, depth, len(found), now - began))
-        frontier = found
         depth += bool(found)
+        if stopped:
+            break
+        frontier = found
     otherwise = Verdict.UNDECIDED if stopped else Verdict.HOLDS
     result: Result[State, Action] = Result(
         len(parents),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import attrs
 
-from calfsm.engine.engine import Bound, Change, Engine, Snapshot, Step, call_text
+from calfsm.engine.engine import Bound, Changed, Engine, Snapshot, Step, call_text
 from calfsm.engine.system import System
 from calfsm.explore.search import Progress, Result, Trace, search
 
@@ -23,7 +23,7 @@ class SystemModel:
     Raises TypeError for a parameter that the system does not have, ValueError for an empty part.
     """
 
-    def __init__(self, system: System, **scope: int) -> None:
+    def __init__(self, system: System, /, **scope: int) -> None:
         self.engine = Engine(system, **{**system.exploring(), **scope})
         self.system = system
         self._at = self.engine.snapshot()
@@ -53,17 +53,20 @@ class SystemModel:
         known, following = self._following
         if known is state and action in following:
             return following[action]
-        return _patched(state, self.step(state, action).changes)
+        return _patched(state, self._planned(state, action))
 
     def step(self, state: Snapshot, call: Call) -> Step:
         """What one call does in a state, as a value. Raises ActionRefused."""
+        return Step(self.system, self.system.actions[call[0]], call[1], self._planned(state, call))
+
+    def _planned(self, state: Snapshot, call: Call) -> list[Changed]:
         self.move_to(state)
         index, arguments = call
         bound = self._bound[index]
         changes = self.engine.plan(bound, arguments)
         if changes is None:
             raise self.engine.why_not(bound, arguments)
-        return Step(self.system, bound.row, arguments, changes)
+        return changes
 
     def move_to(self, state: Snapshot) -> None:
         """Put the engine into a state."""
@@ -76,20 +79,25 @@ class SystemModel:
         return call_text(self._bound[call[0]].row, call[1])
 
     def properties(self) -> dict[str, Callable[[Snapshot], bool]]:
-        """The system's `always` properties, over states."""
-        return {row.name: self._property([condition.term for condition in row.conditions]) for row in self.system.always}
+        """The system's `always` properties, over states. One that divides by zero does not hold there."""
+        return {
+            row.name: self._property([condition.term for condition in row.conditions]) for row in self.system.always
+        }
 
     def _property(self, terms: list[tuple[object, ...]]) -> Callable[[Snapshot], bool]:
         holds = self.engine.function((), ("and", *terms))
 
         def judged(state: Snapshot) -> bool:
             self.move_to(state)
-            return bool(holds())
+            try:
+                return bool(holds())
+            except ZeroDivisionError:
+                return False
 
         return judged
 
 
-def _patched(state: Snapshot, changes: Iterable[Change]) -> Snapshot:
+def _patched(state: Snapshot, changes: Iterable[Changed]) -> Snapshot:
     """A snapshot with changes made to it; what they do not touch is shared."""
     after = list(state)
     parts = len(after) // 2
@@ -106,8 +114,8 @@ def _patched(state: Snapshot, changes: Iterable[Change]) -> Snapshot:
 class _Candidates:
     """The calls of one action that are worth an attempt: what plainly refuses is left out before it is tried.
 
-    Only that: instances in states in which the action's guard or the instance itself refuses, and actions whose conjuncts on nobody in
-    particular do not hold. The engine still decides every call.
+    Only that: instances in states in which the action's guard or the instance itself refuses, and actions whose
+    conjuncts on nobody in particular do not hold. The engine still decides every call.
     """
 
     def __init__(self, engine: Engine, bound: Bound) -> None:
@@ -123,10 +131,10 @@ class _Candidates:
                 match condition.term:
                     case ("state", asked, ("arg", argument), states) if asked == part and argument == number:
                         allowed &= set(states)
-            for fired in row.fired:
-                if fired.part == part and fired.which == ("one", ("arg", number)):
-                    allowed &= {state for state, cells in enumerate(table.cells) if cells[fired.events[0]] is not None}
-                    break
+            # Whoever takes part first finds the instance in its present state; those after it may not.
+            first = next((fired for fired in row.fired if fired.part == part), None)
+            if first is not None and first.which == ("one", ("arg", number)):
+                allowed &= {state for state, cells in enumerate(table.cells) if cells[first.events[0]] is not None}
             self._picks.append((engine.states[part], frozenset(allowed)))
 
     def now(self) -> Iterable[tuple[int, ...]]:
@@ -159,7 +167,12 @@ def explore(
     """Search a system at a scope (its `explores` values unless given) and judge its `always` properties."""
     model = SystemModel(system, **(scope or {}))
     result = search(
-        model, model.properties(), max_states=max_states, max_seconds=max_seconds, first_only=first_only, progress=progress
+        model,
+        model.properties(),
+        max_states=max_states,
+        max_seconds=max_seconds,
+        first_only=first_only,
+        progress=progress,
     )
     return model, result
 

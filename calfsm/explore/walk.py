@@ -1,8 +1,12 @@
-"""Random walks: the `always` properties at sizes that no search can finish. Finding nothing proves nothing; it is cheap and often enough."""
+"""Random walks: the `always` properties at sizes that no search can finish.
+
+Finding nothing proves nothing; it is cheap and often enough.
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 
 import attrs
 
@@ -21,27 +25,37 @@ class Walk:
     trace: Trace[Snapshot, Call] | None = None
 
 
-def walk(system: System, scope: dict[str, int], *, steps: int, seed: int, restart: int = 400) -> tuple[SystemModel, Walk]:
+def walk(
+    system: System, scope: Mapping[str, int], *, steps: int, seed: int, restart: int = 400
+) -> tuple[SystemModel, Walk]:
     """`steps` random steps from the initial state, begun again every `restart` steps; the same seed walks the same way.
 
-    An action is drawn first, then its picks, so that actions with many picks do not crowd out the others.
+    An action is drawn first, then its picks, so that actions with many picks do not crowd out the others. Where nothing
+    is possible it begins again; it ends when nothing ever is.
     """
     model = SystemModel(system, **scope)
     properties = model.properties()
     chance = random.Random(seed)
     start = next(iter(model.initial()))
     state, way = start, list[tuple[Call, Snapshot]]()
-    for number in range(steps):
+    taken = 0
+    while True:
+        for name, holds in properties.items():
+            if not holds(state):
+                return model, Walk(taken, name, Trace(start, tuple(way)))
+        if taken == steps:
+            return model, Walk(taken)
+        if len(way) >= restart:
+            state, way = start, []
         calls: dict[int, list[Call]] = {}
         for call in model.actions(state):
             calls.setdefault(call[0], []).append(call)
-        if not calls or len(way) >= restart:
+        if calls:
+            call = chance.choice(calls[chance.choice(list(calls))])
+            state = model.next(state, call)
+            way.append((call, state))
+            taken += 1
+        elif way:
             state, way = start, []
-            continue
-        call = chance.choice(calls[chance.choice(list(calls))])
-        state = model.next(state, call)
-        way.append((call, state))
-        for name, holds in properties.items():
-            if not holds(state):
-                return model, Walk(number + 1, name, Trace(start, tuple(way)))
-    return model, Walk(steps)
+        else:
+            return model, Walk(taken)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Protocol
 
 import attrs
@@ -52,7 +53,9 @@ class Report:
         return not self.failures and self.cases > 0
 
 
-def run_suite(suite: Suite, implementation: Implementation, progress: Callable[[int, int], None] | None = None) -> Report:
+def run_suite(
+    suite: Suite, implementation: Implementation, progress: Callable[[int, int], None] | None = None
+) -> Report:
     """Run every case."""
     failures: list[Failure] = []
     steps = 0
@@ -67,39 +70,49 @@ def run_suite(suite: Suite, implementation: Implementation, progress: Callable[[
 
 
 def _run_case(suite: Suite, case: Case, implementation: Implementation) -> tuple[int, Failure | None]:
-    implementation.begin(suite, case)
-    if implementation.world() != suite.start:
-        return 0, Failure(case.name, 0, "start", told(suite.start, implementation.world()))
+    why = _why(lambda: implementation.begin(suite, case), False, implementation, suite.start)
+    if why:
+        return 0, Failure(case.name, 0, "start", why)
     for number, (step, expected) in enumerate(worlds(suite, case), 1):
-        why = _do(implementation, step)
-        if not why and (found := implementation.world()) != expected:
-            why = told(expected, found)
+        why = _why(partial(implementation.do, step), step.refused, implementation, expected)
         if why:
             return number, Failure(case.name, number, str(step), why)
     return len(case.steps), None
 
 
-def _do(implementation: Implementation, step: SuiteStep) -> str:
-    """Why a step failed, or an empty string."""
+def _why(do: Callable[[], None], refused: bool, implementation: Implementation, expected: World) -> str:
+    """Why something that was done, or the state after it, is not as it must be; empty when it is."""
+    refusal: Refused | None = None
     try:
-        implementation.do(step)
-    except Refused as refused:
-        return "" if step.refused else str(refused)
+        try:
+            do()
+        except Refused as error:
+            refusal = error
+        found = implementation.world()
     except Exception as error:
         return f"{type(error).__name__}: {error}"
-    return "it was taken" if step.refused else ""
+    if refusal is not None and not refused:
+        return str(refusal)
+    taken = ["it was taken"] if refused and refusal is None else []
+    return "; ".join([*taken, *differences(expected, found)])
 
 
 def told(expected: World, found: World) -> str:
-    """How two states differ."""
-    parts = [
-        f"{who}.{name} is {found.get(who, {}).get(name, 'missing')}, must be {value}"
-        for who, values in expected.items()
-        for name, value in values.items()
-        if found.get(who, {}).get(name) != value
-    ]
-    parts += [f"{who} is not in the spec" for who in found if who not in expected]
-    return "; ".join(parts)
+    """How two states differ; empty when they do not."""
+    return "; ".join(differences(expected, found))
+
+
+def differences(expected: World, found: World) -> Iterator[str]:
+    """Each value of `found` that is not as expected."""
+    for who, values in expected.items():
+        for name, value in values.items():
+            if found.get(who, {}).get(name) != value:
+                yield f"{who}.{name} is {found.get(who, {}).get(name, 'missing')}, must be {value}"
+    for who, values in found.items():
+        if who not in expected:
+            yield f"{who} is not in the spec"
+        else:
+            yield from (f"{who}.{name} is not in the spec" for name in values if name not in expected[who])
 
 
 class MachineImplementation:
@@ -119,5 +132,6 @@ class MachineImplementation:
 
     def world(self) -> World:
         """Its state and variables."""
-        values = {row.name: shown(row, value) for row, value in zip(self._table.variables, self._machine.numbers, strict=True)}
+        rows = zip(self._table.variables, self._machine.numbers, strict=True)
+        values = {row.name: shown(row, value) for row, value in rows}
         return {self._table.name: {"state": str(self._machine.state), **values}}

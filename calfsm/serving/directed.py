@@ -1,9 +1,10 @@
-"""The directed driver: an executor that is told every action, on a device whose answers are arranged so that each can happen.
+"""The directed driver: an executor that is told every action, on a device arranged so that each can happen.
 
-This is how suites are run against the executor. Engine actions are performed; what the runtime, the clock or a client must bring about is
-brought about for real: the device is arranged beforehand (a look ahead in the case says how each call must go), time passes until the
-executor's own inbox holds a message that *means* the wanted action, and that message is handled. After every step the executor's state is
-compared by the runner, and its beliefs are compared with the hardware here.
+This is how suites are run against the executor. Engine actions are performed; what the runtime, the clock or a client
+must bring about is brought about for real: the device is arranged beforehand (a look ahead in the case says how each
+call must go), time passes until the executor's own inbox holds a message that *means* the wanted action, and that
+message is handled. After every step the executor's state is compared by the runner, and its beliefs are compared with
+the hardware here.
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ from typing import Any, Protocol
 
 from calfsm.engine.engine import ActionRefused
 from calfsm.engine.system import Profile
+from calfsm.serving.choice import Choice
 from calfsm.serving.clock import VirtualClock
 from calfsm.serving.executor import Executor
 from calfsm.serving.messages import Message, OperationHint
-from calfsm.serving.policy import Choice
 from calfsm.serving.runtime import Manifest, Runtime
 from calfsm.serving.sequence import Request
 
 STEP = 1_000.0
-"""Seconds of virtual time that belong to one step of a case: longer than any deadline, so that what ends at step n ends after all before it."""
+"""Seconds of virtual time that belong to one step of a case.
+
+Longer than any deadline, so that what ends at step n ends after all before it.
+"""
 NEVER = 1e9
 
 
@@ -67,13 +71,13 @@ class Directed:
     """One case on a fresh executor and stage."""
 
     def __init__(self, make_stage: MakeStage, profile: Profile, scope: dict[str, int], plan: Planned) -> None:
-        self._stage = make_stage(lanes=scope["lanes"], context=scope["max_length"], chunk=scope["chunk"])
-        self.executor = Executor(self._stage.runtime, self._stage.clock, profile=profile._replace(params=dict(scope)))
+        self.stage = make_stage(lanes=scope["lanes"], context=scope["max_length"], chunk=scope["chunk"])
+        self.executor = Executor(self.stage.runtime, self.stage.clock, profile=profile._replace(params=dict(scope)))
         self._plan = list(plan)
         self._at = -1
-        self._baseline = self._stage.runtime.memory_in_use()
+        self._baseline = self.stage.runtime.memory_in_use()
         self._clients: dict[str, Callable[[dict[str, int]], None]] = {
-            "load": lambda _: self.executor.load(self._stage.manifest),
+            "load": lambda _: self.executor.load(self.stage.manifest),
             "unload": lambda _: self.executor.unload(),
             "restart": lambda _: self.executor.restart(),
             "admit": self._admit,
@@ -95,7 +99,7 @@ class Directed:
 
     def disbeliefs(self) -> Iterator[str]:
         """Where the executor believes what the hardware does not."""
-        executor, stage = self.executor, self._stage
+        executor, stage = self.executor, self.stage
         engine = executor.engine
         for index, item in enumerate(executor.pool):
             touched = item is not None and (stage.touching(item.sink.logits) or stage.touching(item.source.tokens))
@@ -107,9 +111,11 @@ class Directed:
                 yield f"the hardware may touch buffers[{index}], and the executor believes that it is quiet"
         for lane in engine.among("kvs", "held", "reserved"):
             if stage.committed(lane) != engine.value("kvs", lane, "length"):
-                yield f"kvs[{lane}] has {engine.value('kvs', lane, 'length')} tokens committed; the device has {stage.committed(lane)}"
+                believed = engine.value("kvs", lane, "length")
+                yield f"kvs[{lane}] has {believed} tokens committed; the device has {stage.committed(lane)}"
         if str(engine.state("model")) == "unloaded" and stage.runtime.memory_in_use() > self._baseline:
-            yield f"the model is unloaded, and {stage.runtime.memory_in_use() - self._baseline:,} bytes have not come back"
+            missing = stage.runtime.memory_in_use() - self._baseline
+            yield f"the model is unloaded, and {missing:,} bytes have not come back"
 
     # ---- bringing things about
 
@@ -120,9 +126,12 @@ class Directed:
     def _decide(self, action: str, arguments: dict[str, int]) -> None:
         executor = self.executor
         if action in ("validate", "turn_model_away"):
-            if bool(executor.objection()) != (action == "turn_model_away"):
-                raise CannotStage(f"{action} is wanted; the executor's objection is {executor.objection()!r}")
-        elif action in ("accept_token", "accept_last") or (action == "bad_output" and self._is_completing(arguments["j"])):
+            objection = executor.objection()
+            if bool(objection) != (action == "turn_model_away"):
+                raise CannotStage(f"{action} is wanted; the executor's objection is {objection!r}")
+        elif action in ("accept_token", "accept_last") or (
+            action == "bad_output" and self._is_completing(arguments["j"])
+        ):
             judged = executor.judge(arguments["j"])
             if (judged.action == "bad_output") != (action == "bad_output"):
                 raise CannotStage(f"{action} is wanted; the executor judges {judged.action}: {judged.reason}")
@@ -133,7 +142,7 @@ class Directed:
 
     def _bring_about(self, action: str, arguments: dict[str, int]) -> None:
         """Let time pass until a message in the inbox means the action, and handle it."""
-        executor, clock = self.executor, self._stage.clock
+        executor, clock = self.executor, self.stage.clock
         wanted = Choice(action, arguments)
         if action.startswith("cancel_"):
             request = executor.requests[arguments["r"]]
@@ -144,26 +153,30 @@ class Directed:
         if not executor.possible(wanted):
             executor.engine.apply(action, **arguments)  # refuses, and says why
         while True:
-            for message in list(executor.inbox):
-                if isinstance(message, OperationHint):
-                    executor.inbox.remove(message)
-                    executor.handle(message)
-                elif self._means(message, wanted):
+            hints = [message for message in executor.inbox if isinstance(message, OperationHint)]
+            for hint in hints:
+                executor.inbox.remove(hint)
+                executor.handle(hint)
+            for message in executor.inbox:
+                if self._means(message, wanted):
                     executor.inbox.remove(message)
                     executor.handle(message)
                     return
-            if not any(isinstance(message, OperationHint) for message in executor.inbox) and not clock.run_next():
+            if not hints and not clock.run_next():
                 raise CannotStage(f"{action} never came; in the inbox: {list(executor.inbox) or 'nothing'}")
 
     def _means(self, message: Message, wanted: Choice) -> bool:
         meaning = self.executor.meaning(message)
-        return meaning is not None and (meaning.action, dict(meaning.arguments)) == (wanted.action, dict(wanted.arguments))
+        return meaning is not None and (meaning.action, dict(meaning.arguments)) == (
+            wanted.action,
+            dict(wanted.arguments),
+        )
 
     # ---- looking ahead
 
     def _arrange(self, action: str, arguments: dict[str, int]) -> None:
         """Arrange how the runtime calls that this action leads to will go."""
-        stage = self._stage
+        stage = self.stage
         match action:
             case "turn_model_away":
                 stage.arrange("create_calbin", "exception")
@@ -176,9 +189,9 @@ class Directed:
                 elif fate == "warm_timeout":
                     stage.arrange("infer", "hang")
             case "model_drained" | "cleanup":
-                self._long("release", "clear_dynamic_mem", "fail", {"reset_done"})
+                self._long("release", "reset_configuration", "fail", {"reset_done"})
             case "reset_done" if str(self.executor.engine.state("model")) == "unloading":
-                self._long("release", "clear_dynamic_mem", "fail", {"reset_done"})
+                self._long("release", "reset_configuration", "fail", {"reset_done"})
             case "start_reset" | "restart":
                 self._long("reset", "device_reset", "fail", set())
             case "submit":
@@ -192,12 +205,11 @@ class Directed:
         """An operation that ends well, fails, or hangs until its deadline, as the case goes on to say."""
         endings = {"configure": "configured", "release": "released", "reset": "reset_done"}
         fate, _ = self._next({endings[kind], f"{kind}_failed", f"{kind}_timeout"} | otherwise)
-        for earlier in ("reset_configuration", call):  # arranged for an operation that a reset cut short
-            self._stage.as_usual(earlier)
+        self.stage.as_usual(call)  # whatever was arranged for an operation that a reset cut short
         if fate == f"{kind}_failed":
-            self._stage.arrange(call, failure)
+            self.stage.arrange(call, failure)
         elif fate == f"{kind}_timeout":
-            self._stage.arrange("reset_configuration" if kind == "release" else call, "hang")
+            self.stage.arrange(call, "hang")
 
     def _job(self, job: int) -> None:
         """A job's fate, from its submission to what ends the hardware's hold on its memory."""
@@ -205,9 +217,9 @@ class Directed:
         assert record is not None
         answer, _ = self._next({"submit_ok", "submit_rejected", "submit_unknown", "submit_timeout"}, j=job)
         if answer == "submit_rejected":
-            self._stage.arrange("infer", "reject")
+            self.stage.arrange("infer", "reject")
         elif answer == "submit_unknown":
-            self._stage.arrange("infer", "unknown")
+            self.stage.arrange("infer", "unknown")
         elif answer == "submit_timeout":
             self._end_at("late", self._late_done(record.buffer, self._at))
         else:
@@ -227,11 +239,14 @@ class Directed:
         return None
 
     def _end_at(self, fault: str, step: int | None) -> None:
-        due = NEVER if step is None else STEP * (step + 1) - self._stage.clock.now
-        self._stage.arrange("infer", fault, delay=due, blocks=False)
+        due = NEVER if step is None else STEP * (step + 1) - self.stage.clock.now
+        self.stage.arrange("infer", fault, delay=due, blocks=False)
 
     def _next(self, actions: set[str], **arguments: int) -> tuple[str, int]:
-        """The first of `actions` that comes later in the case with these arguments (an action without them counts), and where."""
+        """The first of `actions` that comes later in the case with these arguments, and where.
+
+        An action without them counts.
+        """
         for number, (action, given, _) in enumerate(self._plan[self._at + 1 :], self._at + 1):
             if action in actions and all(given.get(name, value) == value for name, value in arguments.items()):
                 return action, number

@@ -1,17 +1,21 @@
-"""What reaches the executor from outside, as values. What a message means is decided when it is handled, not when it was sent."""
+"""What reaches the executor from outside, as values.
+
+What a message means is decided when it is handled, not when it was sent: each says exactly whom it is about (a ticket,
+a serial, the request itself), so that it means nothing once that has ended.
+"""
 
 from __future__ import annotations
 
 import attrs
 
 from calfsm.serving.runtime import Submit
+from calfsm.serving.sequence import Request
 
 
 @attrs.frozen
 class InferAnswered:
-    """`infer` came back for a job."""
+    """`infer` came back for the job with this ticket."""
 
-    job: int
     ticket: int
     answer: Submit
     why: str = ""
@@ -19,7 +23,7 @@ class InferAnswered:
 
 @attrs.frozen
 class JobHint:
-    """The runtime says that something about the job in a buffer changed. The status says what."""
+    """The runtime says that something about the job with this ticket, in this buffer, changed. The status says what."""
 
     buffer: int
     ticket: int
@@ -27,7 +31,7 @@ class JobHint:
 
 @attrs.frozen
 class OperationHint:
-    """The runtime says that a long operation moved on."""
+    """The runtime says that a long operation moved on. The status says how far."""
 
     serial: int
 
@@ -44,18 +48,23 @@ class OperationEnded:
 
 @attrs.frozen
 class DeadlinePassed:
-    """An instance stayed too long in a state. Numbers as in the compiled system."""
+    """An instance stayed too long among states that share a duration, `after`.
+
+    `part`, `index` and `event` are numbers of the compiled system; `serial` is the deadline's own.
+    """
 
     part: int
     index: int
     event: int
+    after: str
+    serial: int
 
 
 @attrs.frozen
 class CancelAsked:
-    """A client no longer wants a request."""
+    """A client no longer wants this request."""
 
-    id: int
+    request: Request
 
 
 @attrs.frozen

@@ -1,72 +1,94 @@
 """What to do next. Policy only chooses an action and its picks; whether it may happen is the engine's to say.
 
-The order below is the whole policy: finish what the device has answered, give back what is over, bring the device and the model on,
-then start new work, decode before prefill but never more than `max_bypass` times in a row past a prefill that waits.
+The order below is the whole policy: finish what the device has answered, give back what is over, bring the device and
+the model on, end what nothing will serve, then start new work.
+
+New work is fair both ways (source design 5.3). A decode goes before a prefill, but at most `max_bypass` times in a row
+past a prefill that waits; then the prefill that has waited longest goes first, once. Within each class the one that has
+waited longest goes first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
-import attrs
+from calfsm.engine.engine import Engine
+from calfsm.serving.choice import Choice
+from calfsm.serving.sequence import Request
 
-if TYPE_CHECKING:
-    from calfsm.serving.executor import Executor
 
+class Situation(Protocol):
+    """What a policy may look at, and ask. An executor is one."""
 
-@attrs.frozen
-class Choice:
-    """An action to apply, with its picks and choices, and in plain words why."""
+    engine: Engine
+    failure: str
+    drain_is_over: bool
 
-    action: str
-    arguments: Mapping[str, int]
-    reason: str = ""
+    @property
+    def requests(self) -> Sequence[Request | None]:
+        """The request in each slot."""
+
+    @property
+    def slots(self) -> int:
+        """How many jobs may be out now."""
+
+    def possible(self, choice: Choice) -> bool:
+        """Whether an action would be taken now."""
+
+    def objection(self) -> str:
+        """Why the model that is being validated cannot be served; empty when it can."""
+
+    def judge(self, job: int) -> Choice:
+        """What becomes of a job whose output is there."""
 
 
 class Policy:
-    """The default choices. `max_bypass`: how many decode jobs may pass a waiting prefill, one after another."""
+    """The default choices. `max_bypass`: how many decode jobs may pass a waiting prefill, one after another.
+
+    One policy serves one executor: it counts. Raises ValueError for a `max_bypass` below 1, which would starve decodes.
+    """
 
     def __init__(self, max_bypass: int = 8) -> None:
+        if max_bypass < 1:
+            raise ValueError(f"max_bypass is {max_bypass}; it is 1 at least, or prefills would starve decodes")
         self.max_bypass = max_bypass
         self._bypassed = 0
 
-    def next(self, executor: Executor) -> Choice | None:
+    def next(self, now: Situation) -> Choice | None:
         """The first choice that the engine would take, or None: nothing can be done now."""
-        for choice in self._choices(executor):
-            if executor.possible(choice):
-                if choice.action == "prepare_decode":
-                    self._bypassed += bool(executor.engine.first("requests", "waiting") is not None)
+        for choice in self._choices(now):
+            if now.possible(choice):
+                if choice.action == "prepare_decode" and now.engine.first("requests", "waiting") is not None:
+                    self._bypassed += 1
                 elif choice.action == "prepare_prefill":
                     self._bypassed = 0
                 return choice
         return None
 
-    def _choices(self, executor: Executor) -> Iterator[Choice]:
-        yield from self._answered(executor)
-        yield from self._over(executor)
-        yield from self._device(executor)
-        yield from self._model(executor)
-        yield from self._hopeless(executor)
-        yield from self._work(executor)
+    def _choices(self, now: Situation) -> Iterator[Choice]:
+        yield from self._answered(now)
+        yield from self._over(now)
+        yield from self._device(now)
+        yield from self._model(now)
+        yield from self._hopeless(now)
+        yield from self._work(now)
 
-    def _answered(self, executor: Executor) -> Iterator[Choice]:
-        engine = executor.engine
-        for job in engine.among("jobs", "completing"):
-            yield executor.judge(job)
-        for job in engine.among("jobs", "draining"):
+    def _answered(self, now: Situation) -> Iterator[Choice]:
+        for job in now.engine.among("jobs", "completing"):
+            yield now.judge(job)
+        for job in now.engine.among("jobs", "draining"):
             yield Choice("discard", {"j": job})
 
-    def _over(self, executor: Executor) -> Iterator[Choice]:
-        engine = executor.engine
-        for job in engine.among("jobs", "done", "failed", "cancelled"):
+    def _over(self, now: Situation) -> Iterator[Choice]:
+        for job in now.engine.among("jobs", "done", "failed", "cancelled"):
             yield Choice("retire_job", {"j": job})
-        for request in engine.among("requests", "finished", "cancelled", "failed", "expired"):
-            yield Choice("release_lane", {"r": request})
-            yield Choice("retire_request", {"r": request})
+        for slot in now.engine.among("requests", "finished", "cancelled", "failed", "expired"):
+            yield Choice("release_lane", {"r": slot})
+            yield Choice("retire_request", {"r": slot})
 
-    def _device(self, executor: Executor) -> Iterator[Choice]:
-        engine = executor.engine
+    def _device(self, now: Situation) -> Iterator[Choice]:
+        engine = now.engine
         if str(engine.state("device")) == "draining":
             for job in engine.among("jobs", "submitted", "abandoned"):
                 yield Choice("abort_in_flight", {"j": job}, "the device is being reset")
@@ -75,57 +97,62 @@ class Policy:
             yield Choice("start_reset", {})
             yield Choice("give_up_device", {})
         for buffer in engine.among("buffers", "quarantined"):
-            if str(engine.state("model")) in ("warming", "ready", "draining"):  # a new item needs a configured calbin
-                yield Choice("rebuilt", {"b": buffer})
+            yield Choice("rebuilt", {"b": buffer})
 
-    def _model(self, executor: Executor) -> Iterator[Choice]:
-        engine = executor.engine
-        match str(engine.state("model")):
-            case "validating" if str(engine.state("device")) == "ready":
-                objection = executor.objection()
+    def _model(self, now: Situation) -> Iterator[Choice]:
+        match str(now.engine.state("model")):
+            case "validating" if str(now.engine.state("device")) == "ready":
+                objection = now.objection()
                 yield Choice("turn_model_away", {}, objection) if objection else Choice("validate", {})
             case "draining":
-                for job in engine.among("jobs", "preparing"):
-                    yield Choice("give_up_preparing", {"j": job}, "the model is being unloaded")
                 yield Choice("model_drained", {})
             case "failed":
                 yield Choice("cleanup", {})
 
-    def _hopeless(self, executor: Executor) -> Iterator[Choice]:
+    def _hopeless(self, now: Situation) -> Iterator[Choice]:
         """Requests that nothing will serve: said at once, rather than left to their deadlines."""
-        engine = executor.engine
+        engine = now.engine
         model, device = str(engine.state("model")), str(engine.state("device"))
-        going = model == "draining" and engine.value("model", 0, "leaving") == 1
-        gone = model in ("unloaded", "unloading", "failed")
-        if device == "offline" or gone or (going and executor.drain_is_over):
-            why = "the device is out of service" if device == "offline" else executor.failure or "the model was unloaded"
-            for request in engine.among("requests", "waiting", "decode_ready", "interrupted"):
-                yield Choice("give_up", {"r": request}, why)
-        elif going:
-            for request in engine.among("requests", "waiting", "interrupted"):
-                yield Choice("give_up", {"r": request}, "the model is being unloaded")
+        leaving = model == "draining" and engine.value("model", 0, "leaving") == 1
+        states: tuple[str, ...] = ("waiting", "decode_ready", "interrupted")
+        if device == "offline":
+            why = f"the device is out of service: {now.failure}"
+        elif model in ("unloaded", "unloading", "failed"):
+            why = now.failure or "the model was unloaded"
+        elif leaving and now.drain_is_over:
+            why = "the model is being unloaded, and the time for it is over"
+        elif leaving:
+            states, why = ("waiting", "interrupted"), "the model is being unloaded"
+        else:
+            states, why = (), ""
+        for slot in engine.among("requests", *states):
+            yield Choice("give_up", {"r": slot}, why)
+        for slot in engine.among("requests", "waiting"):
+            if len(self._request(now, slot).text) > engine.params["chunk"]:
+                yield Choice("give_up", {"r": slot}, "after a reset its prompt and tokens no longer fit one prefill")
 
-    def _work(self, executor: Executor) -> Iterator[Choice]:
-        engine = executor.engine
-        out = len(engine.among("jobs", "submitting", "submitted", "abandoned"))
-        if out < executor.slots:
+    def _work(self, now: Situation) -> Iterator[Choice]:
+        engine = now.engine
+        if len(engine.among("jobs", "submitting", "submitted", "abandoned")) < now.slots:
             for job in engine.among("jobs", "preparing"):
                 yield Choice("submit", {"j": job})
-        job, buffer = engine.first("jobs", "vacant"), engine.first("buffers", "free")
-        if job is None or buffer is None:
+        vacant, buffer = engine.first("jobs", "vacant"), engine.first("buffers", "free")
+        if vacant is None or buffer is None:
             return
-        decodes = [Choice("prepare_decode", {"r": request, "j": job, "b": buffer}) for request in engine.among("requests", "decode_ready")]
-        prefills = list(self._prefills(executor, job, buffer))
-        turn_of_prefill = self._bypassed >= self.max_bypass
-        yield from (*prefills, *decodes) if turn_of_prefill else (*decodes, *prefills)
+        taken = {"j": vacant, "b": buffer}
+        decodes = [Choice("prepare_decode", {"r": slot, **taken}) for slot in engine.among("requests", "decode_ready")]
+        prefills = list(self._prefills(now, taken))
+        yield from (*prefills, *decodes) if self._bypassed >= self.max_bypass else (*decodes, *prefills)
 
-    def _prefills(self, executor: Executor, job: int, buffer: int) -> Iterator[Choice]:
-        engine = executor.engine
-        lane = engine.first("kvs", "vacant")
-        for slot in engine.among("requests", "waiting"):
-            request = executor.requests[slot]
-            assert request is not None
-            if len(request.text) > engine.params["chunk"]:
-                yield Choice("give_up", {"r": slot}, "after a reset its prompt and tokens no longer fit one prefill")
-            elif lane is not None:
-                yield Choice("prepare_prefill", {"r": slot, "j": job, "b": buffer, "k": lane, "n": len(request.text)})
+    def _prefills(self, now: Situation, taken: dict[str, int]) -> Iterator[Choice]:
+        lane = now.engine.first("kvs", "vacant")
+        if lane is not None:
+            for slot in now.engine.among("requests", "waiting"):
+                length = len(self._request(now, slot).text)
+                yield Choice("prepare_prefill", {"r": slot, **taken, "k": lane, "n": length})
+
+    @staticmethod
+    def _request(now: Situation, slot: int) -> Request:
+        request = now.requests[slot]
+        assert request is not None
+        return request

@@ -5,12 +5,14 @@ later: an `Operation` (configure, warm, release, reset) or an `OutputBuf` (a job
 for with a timeout, and tells whoever asked to be notified. A blocking SDK is adapted by a worker that completes the
 operation.
 
-Three rules bind every adapter:
+Four rules bind every adapter:
 
 - **Classify, or say unknown.** `infer` answers `Submit.REJECTED` only when the device certainly never saw the job.
 - **Memory is lent.** From an accepted `infer` until the `OutputBuf` is final, the device may read and write the host
   arrays of both buffers at any moment. Nothing but a final status or a verified reset ends that.
 - **Answers may be late, doubled or missing.** A notification is a hint; the status is the truth.
+- **Who raises says so.** A call raises `RuntimeFault` only where it is said here, and nothing else; whatever starts an
+  operation may.
 """
 
 from __future__ import annotations
@@ -118,8 +120,8 @@ class Manifest:
     """What a model directory says of itself; checked before the device hears of it (source design 10.2).
 
     `digest` is the SHA-256 of the artefact in hex; `batch` the compiled batch size; `lanes` its KV lanes; `context` the
-    longest sequence in tokens; `prefill_tokens` the most tokens one prefill job takes; `memory` the bytes it reserves on
-    the device; `runtime` the version it was compiled for.
+    longest sequence in tokens; `prefill_tokens` the most tokens one prefill job takes; `memory` the bytes it reserves
+    on the device; `runtime` the version it was compiled for.
     """
 
     name: str
@@ -213,10 +215,13 @@ class KvCache(Protocol):
         """How many lanes the configured calbin has."""
 
     def can_allocate(self, tokens: int) -> bool:
-        """Whether a sequence of `tokens` fits an empty lane at all (canAllocate)."""
+        """Whether a sequence of `tokens` fits an empty lane at all (canAllocate). May raise RuntimeFault."""
 
     def apply(self, lane: int, length: int) -> bool:
-        """Set the committed length of a lane (Apply). False: the runtime would not, and nothing changed."""
+        """Set the committed length of a lane, in tokens (Apply). False: the runtime would not, and nothing changed.
+
+        May raise RuntimeFault.
+        """
 
 
 class Runtime(Protocol):
@@ -234,10 +239,10 @@ class Runtime(Protocol):
         """Runtime, driver and firmware versions."""
 
     def health(self) -> Health:
-        """The device's own verdict."""
+        """The device's own verdict. May raise RuntimeFault, which is one too."""
 
     def counters(self) -> JobCounters:
-        """The runtime's job counts."""
+        """The runtime's job counts. May raise RuntimeFault."""
 
     def memory_in_use(self) -> int:
         """Bytes reserved on the device."""
@@ -252,10 +257,10 @@ class Runtime(Protocol):
         """Place the calbin on the device."""
 
     def create_input(self, calbin: Calbin) -> InputBuf:
-        """A new InputBuf with backing memory of its own."""
+        """A new InputBuf with backing memory of its own. Raises RuntimeFault when there is none."""
 
     def create_output(self, calbin: Calbin) -> OutputBuf:
-        """A new OutputBuf with backing memory of its own."""
+        """A new OutputBuf with backing memory of its own. Raises RuntimeFault when there is none."""
 
     def enable_parallel_mode(self, on: bool) -> bool:
         """EnableParallelMode: accept a second job while one runs. False: not supported."""
@@ -263,9 +268,7 @@ class Runtime(Protocol):
     def infer(self, task: TaskType, source: InputBuf, sink: OutputBuf) -> Submit:
         """Submit a job without waiting. May raise RuntimeFault, which the caller must take as UNKNOWN."""
 
-    def infer_with_fixed_task_type(
-        self, task: TaskType, slot: EngineSlot, source: InputBuf, sink: OutputBuf
-    ) -> Submit:
+    def infer_with_fixed_task_type(self, task: TaskType, slot: EngineSlot, source: InputBuf, sink: OutputBuf) -> Submit:
         """`infer` on a given command bank."""
 
     def reset_configuration(self) -> Operation:

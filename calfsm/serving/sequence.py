@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
+from operator import index
 
 import attrs
 
@@ -29,8 +30,8 @@ class Rejected(Exception):
 class Request:
     """One request, from admission to its outcome.
 
-    `tokens` grows as tokens are delivered; a token is delivered once, and only after its KV was committed. `outcome` is None
-    until the end; `reason` then says why, unless it finished.
+    `tokens` grows as tokens are delivered; a token is delivered once, and only after its KV was committed (source
+    design 7). `outcome` is None until the end; `reason` then says why, unless it finished.
     """
 
     id: int
@@ -48,6 +49,11 @@ class Request:
         return self.outcome is not None
 
     @property
+    def need(self) -> int:
+        """The KV that it may come to need, in tokens. The last token is never fed back, so it needs none."""
+        return len(self.prompt) + self.max_tokens - 1
+
+    @property
     def text(self) -> tuple[int, ...]:
         """The prompt and all tokens so far: what a prefill that begins again is given."""
         return (*self.prompt, *self.tokens)
@@ -57,13 +63,19 @@ class Request:
         return token in self.stop or len(self.tokens) + 1 >= self.max_tokens
 
 
-def checked_prompt(prompt: Sequence[int], max_tokens: int) -> tuple[int, ...]:
-    """The prompt as a tuple. Raises ValueError for what is not a request at all."""
-    tokens = tuple(int(token) for token in prompt)
+def checked(
+    number: int,
+    prompt: Sequence[int],
+    max_tokens: int,
+    stop: Iterable[int],
+    on_token: Callable[[int], None] | None,
+) -> Request:
+    """A request of these. Raises ValueError for what is none, TypeError for tokens or counts that are not integers."""
+    tokens = tuple(map(index, prompt))
     if not tokens:
         raise ValueError("the prompt is empty; it needs one token at least")
-    if any(token < 0 for token in tokens):
-        raise ValueError("the prompt holds a negative token")
-    if max_tokens < 1:
+    if min(tokens) < 0:
+        raise ValueError(f"the prompt holds token {min(tokens)}; no token is negative")
+    if index(max_tokens) < 1:
         raise ValueError(f"max_tokens is {max_tokens}; it is 1 at least")
-    return tokens
+    return Request(number, tokens, index(max_tokens), frozenset(map(index, stop)), on_token)

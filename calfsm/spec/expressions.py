@@ -13,7 +13,6 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterator
-from typing import NoReturn
 
 import attrs
 
@@ -127,7 +126,9 @@ _AGGREGATES = ("count", "all", "any")
 def parse(text: str) -> Expression:
     """Parse `text`. Raises ExpressionError."""
     if len(text) > MAX_LENGTH:
-        raise ExpressionError(f"the expression is longer than {MAX_LENGTH:,} characters", 0, "name parts of it under `define`")
+        raise ExpressionError(
+            f"the expression is longer than {MAX_LENGTH:,} characters", 0, "name parts of it under `define`"
+        )
     if not text.strip():
         raise ExpressionError("the expression is empty", 0, "write a condition or a value, or leave the key out")
     source = text.replace("\n", " ")
@@ -166,7 +167,9 @@ class _Reader:
         deeper = depth + 1
         match node:
             case ast.Constant(value=bool(value)):
-                raise ExpressionError(f"`{value}` is spelt `{str(value).lower()}` here", at, f"write `{str(value).lower()}`")
+                raise ExpressionError(
+                    f"`{value}` is spelt `{str(value).lower()}` here", at, f"write `{str(value).lower()}`"
+                )
             case ast.Constant(value=int(value)):
                 return Number(value, at)
             case ast.Constant(value=None):
@@ -188,9 +191,11 @@ class _Reader:
                 raise ExpressionError("`/` would leave the integers", at, "write `//`")
             case ast.Compare():
                 return self._comparison(node, deeper)
-            case ast.Call(func=ast.Name(id=kind), args=[ast.GeneratorExp() as loop], keywords=[]) if kind in _AGGREGATES:
+            case ast.Call(func=ast.Name(id=kind), args=[ast.GeneratorExp() as loop], keywords=[]) if (
+                kind in _AGGREGATES
+            ):
                 return self._aggregate(kind, loop, at, deeper)
-        self._refuse(node)
+        raise self._refusal(node)
 
     def _path(self, node: ast.expr) -> Path:
         fields: list[str] = []
@@ -199,7 +204,7 @@ class _Reader:
             fields.append(inner.attr)
             inner = inner.value
         if not isinstance(inner, ast.Name):
-            self._refuse(inner)
+            raise self._refusal(inner)
         return Path(inner.id, tuple(reversed(fields)), self._at(node))
 
     def _comparison(self, node: ast.Compare, depth: int) -> Expression:
@@ -220,11 +225,17 @@ class _Reader:
 
     def _within(self, left: ast.expr, words: list[ast.expr], negated: bool, node: ast.Compare) -> Within:
         if not isinstance(left, ast.Name | ast.Attribute):
-            raise ExpressionError("the left of `is` and `in` is the name of an instance", self._at(left), "write `NAME is STATE`")
+            raise ExpressionError(
+                "the left of `is` and `in` is the name of an instance", self._at(left), "write `NAME is STATE`"
+            )
         members: list[str] = []
         for word in words:
             if not isinstance(word, ast.Name):
-                raise ExpressionError("the right of `is` and `in` is made of single words", self._at(word), "write `NAME is STATE` or `NAME in {STATE, STATE}`")
+                raise ExpressionError(
+                    "the right of `is` and `in` is made of single words",
+                    self._at(word),
+                    "write `NAME is STATE` or `NAME in {STATE, STATE}`",
+                )
             members.append(word.id)
         return Within(self._path(left), tuple(members), negated, self._at(node))
 
@@ -245,19 +256,24 @@ class _Reader:
         body: Expression | None = self.read(loop.elt, depth)
         if kind == "count":
             if body != Path(variable):
-                raise ExpressionError("`count` counts the instances themselves", at, f"write `count({variable} for {variable} in {generator.iter.id} if …)`")
+                raise ExpressionError(
+                    "`count` counts the instances themselves",
+                    at,
+                    f"write `count({variable} for {variable} in {generator.iter.id} if …)`",
+                )
             body = None
         return Aggregate(kind, variable, generator.iter.id, body, where, at)
 
     def _at(self, node: ast.expr) -> int:
         return len(self._text[: node.col_offset].decode()) + self._shift
 
-    def _refuse(self, node: ast.expr) -> NoReturn:
+    def _refusal(self, node: ast.expr) -> ExpressionError:
         text = self._text[node.col_offset : node.end_col_offset].decode()
-        raise ExpressionError(
+        return ExpressionError(
             f"`{text if len(text) <= 60 else text[:57] + '…'}` is not in the expression language",
             self._at(node),
-            "use names, integers, `and or not`, comparisons, `+ - * // %`, `is`, `in {…}`, and count, all, any over a part",
+            "use names, integers, `and or not`, comparisons, `+ - * // %`, `is`, `in {…}`, "
+            "and count, all, any over a part",
         )
 
 

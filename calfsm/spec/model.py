@@ -94,7 +94,7 @@ class Event:
 
 @attrs.frozen
 class Alternative:
-    """One answer of a cell: move `to` a state, or `stay` for a reason; `when` a guard holds, or `otherwise` (`else`)."""
+    """One answer of a cell: move `to` a state, or `stay` for a reason; `when` it holds, or `otherwise` (`else`)."""
 
     to: str | None = None
     stay: str | None = None

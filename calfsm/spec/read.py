@@ -22,6 +22,7 @@ from calfsm.spec.expressions import Expression, ExpressionError, parse
 from calfsm.spec.expressions import Path as ExpressionPath
 from calfsm.spec.findings import Finding, in_file_order, listed, nearest
 from calfsm.spec.model import (
+    VARIABLE_KINDS,
     Action,
     Alternative,
     Bound,
@@ -38,7 +39,6 @@ from calfsm.spec.model import (
     Spec,
     State,
     SystemSpec,
-    VARIABLE_KINDS,
     Variable,
 )
 from calfsm.spec.yaml_text import DataPath, Document, Key, Places, read_bytes, read_file
@@ -173,7 +173,9 @@ def _source(value: Any, _: Any) -> Source:
     if isinstance(value, str):
         near = nearest(value, known)
         fix = near if near.startswith("did you mean") else "write one of these"
-        raise Misfit("unknown-source", f"nobody is called `{value}`", f"who speaks is one of {listed(known, 'or')}", fix)
+        raise Misfit(
+            "unknown-source", f"nobody is called `{value}`", f"who speaks is one of {listed(known, 'or')}", fix
+        )
     raise _wrong(f"one of {listed(known, 'or')}", value)
 
 
@@ -231,7 +233,10 @@ def parse_participant(text: str) -> Participant:
         root, *fields = text.split(".")
         return Participant(ExpressionPath(root, tuple(fields)))
     raise Misfit(
-        "bad-participant", f"`{text}` does not name who takes part", "", "write `NAME`, `NAME.REFERENCE`, `all PART` or `PART where VARIABLE == NAME`"
+        "bad-participant",
+        f"`{text}` does not name who takes part",
+        "",
+        "write `NAME`, `NAME.REFERENCE`, `all PART` or `PART where VARIABLE == NAME`",
     )
 
 
@@ -293,7 +298,12 @@ def _alternative(value: Any, kind: type[Alternative]) -> Alternative:
             "write `to: STATE`, or `stay: why nothing changes`",
         )
     if made.when is not None and made.otherwise:
-        raise Misfit("wrong-shape", "`when` and `else` exclude each other", "`else` is what holds when no `when` does", "keep one of them")
+        raise Misfit(
+            "wrong-shape",
+            "`when` and `else` exclude each other",
+            "`else` is what holds when no `when` does",
+            "keep one of them",
+        )
     if "else" in value and not made.otherwise:
         raise Misfit("wrong-shape", "`else: false` says nothing", "", "write `else: true`")
     return made
@@ -353,7 +363,14 @@ def _effects(value: Any, _: Any) -> tuple[str, ...]:
 
 def _converter() -> cattrs.Converter:
     converter = cattrs.Converter(forbid_extra_keys=True, detailed_validation=True)
-    for kind, hook in ((str, _text), (int, _integer), (bool, _truth), (float, _decimal), (Source, _source), (Cell, _cell)):
+    for kind, hook in (
+        (str, _text),
+        (int, _integer),
+        (bool, _truth),
+        (float, _decimal),
+        (Source, _source),
+        (Cell, _cell),
+    ):
         converter.register_structure_hook(kind, hook)
     converter.register_structure_hook_func(_is(Bound), _bound)
     converter.register_structure_hook_func(lambda kind: kind == tuple[Bound, Bound], _range)
@@ -432,7 +449,9 @@ def _located(error: BaseException, path: DataPath, document: Document) -> Iterat
     elif isinstance(error, Misfit):
         where = document.places.key if error.code in ABOUT_KEYS else document.places.value
         place = document.places.inside(error.offset, *path) if error.offset else where(*path)
-        yield Finding(error.code, place, f"{_at(path)}: {error.message}" if path else error.message, error.because, error.fix)
+        yield Finding(
+            error.code, place, f"{_at(path)}: {error.message}" if path else error.message, error.because, error.fix
+        )
     else:
         yield Finding("wrong-type", document.places.value(*path), f"{_at(path)}: {error}")
 

@@ -177,7 +177,11 @@ def _syntax(error: yaml.YAMLError, text: str, file: str) -> Finding:
         before = text[:position]
         place = Place(file, before.count("\n") + 1, position - before.rfind("\n"))
         return Finding(
-            "not-yaml", place, "a control character that YAML does not allow", "", "remove it; it is not visible in most editors"
+            "not-yaml",
+            place,
+            "a control character that YAML does not allow",
+            "",
+            "remove it; it is not visible in most editors",
         )
     place = Place(file, mark.line + 1, mark.column + 1)
     problem = (getattr(error, "problem", None) or "this is not YAML").strip()
@@ -188,14 +192,21 @@ def _syntax(error: yaml.YAMLError, text: str, file: str) -> Finding:
     if "\t" in line[: mark.column + 1] or "\\t" in problem:
         column = line.find("\t") + 1 or mark.column + 1
         return Finding(
-            "tab", Place(file, mark.line + 1, column), "a tab where YAML wants spaces", "YAML indents with spaces only", "replace the tab by spaces"
+            "tab",
+            Place(file, mark.line + 1, column),
+            "a tab where YAML wants spaces",
+            "YAML indents with spaces only",
+            "replace the tab by spaces",
         )
     context = (getattr(error, "context", None) or "").strip()
+    began = getattr(error, "context_mark", None)
+    if context and began is not None:
+        context += f", which begins at line {began.line + 1}"
     return Finding(
         "not-yaml",
         place,
         f"not YAML: {problem}",
-        context and f"{context}, which begins at line {error.context_mark.line + 1}" if getattr(error, "context_mark", None) else context,
+        context,
         "quote text that holds `: `, ` #`, or begins with one of @ ` % & * ! | > [ ] { }",
     )
 
@@ -262,7 +273,11 @@ class _Builder:
             place = _mark(key_node, self._file)
             if key == "<<" and _is_plain(key_node):
                 self._find(
-                    "merge-key", key_node, "`<<` merges another mapping into this one", "what a spec says stands where it is said", "write the keys out"
+                    "merge-key",
+                    key_node,
+                    "`<<` merges another mapping into this one",
+                    "what a spec says stands where it is said",
+                    "write the keys out",
                 )
                 continue
             if key in seen:
@@ -298,7 +313,13 @@ class _Builder:
 
     def _refuse_tag(self, node: Any, usual: str) -> None:
         if node.tag != usual:
-            self._find("tag", node, f"the tag `{node.tag}` is not taken here", "a spec holds plain words, numbers, lists and mappings", "remove the tag")
+            self._find(
+                "tag",
+                node,
+                f"the tag `{node.tag}` is not taken here",
+                "a spec holds plain words, numbers, lists and mappings",
+                "remove the tag",
+            )
 
     def _find(self, code: str, node: Any, message: str, because: str, fix: str) -> None:
         self._document.findings.append(Finding(code, _mark(node, self._file), message, because, fix))

@@ -26,7 +26,9 @@ def test_the_python_of_the_readme_prints_what_stands_under_it() -> None:
     shown = next(text for kind, text in BLOCKS if kind == "text")
     assert len([line for line in code.splitlines() if line.strip()]) <= 20
     path = f"{ROOT}:{ROOT / 'adapters'}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": path})
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": path}
+    )
     assert done.stdout == shown
 
 

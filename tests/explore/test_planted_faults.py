@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import pytest
+from planting import planted
 
 from calfsm.explore.search import Verdict
 from calfsm.explore.systems import explore, story
-from planting import planted
 
 SCOPE = {"requests": 1, "jobs": 1, "buffers": 1, "lanes": 1, "limit": 1}
+
+TIMEOUT = (
+    "j: wait_timeout, j.buffer: wait_timeout, requests where job == j: fail, kvs where job == j: suspect"
+)
+SUBMITTED = (
+    "    done:           completing\n"
+    "    ccu_exception:  {to: completing, set: {tainted: true}}\n"
+    "    wait_timeout:   quarantined\n"
+)
+RUNNING = "    reset:          quarantined\n  running:"
 
 FAULTS = {
     "a timeout that does not fault the device": (
         "executor.yaml",
-        "fire: {j: wait_timeout, j.buffer: wait_timeout, requests where job == j: fail, kvs where job == j: suspect, device: fault}",
-        "fire: {j: wait_timeout, j.buffer: wait_timeout, requests where job == j: fail, kvs where job == j: suspect}",
+        f"fire: {{{TIMEOUT}, device: fault}}",
+        f"fire: {{{TIMEOUT}}}",
         "a_faulty_device_rests",
         ["submit_ok(j=0)", "wait_timeout(j=0)"],
         9,
     ),
     "a buffer freed while its job is abandoned": (
         "buffer.yaml",
-        "    done:           completing\n    ccu_exception:  {to: completing, set: {tainted: true}}\n    wait_timeout:   quarantined\n"
-        "    cancel:         {stay: The DMA is still out. Only delivery is dropped.}\n    reset:          quarantined\n  running:",
-        "    done:           completing\n    ccu_exception:  {to: completing, set: {tainted: true}}\n    wait_timeout:   quarantined\n"
-        "    cancel:         free\n    reset:          quarantined\n  running:",
+        f"{SUBMITTED}    cancel:         {{stay: The DMA is still out. Only delivery is dropped.}}\n{RUNNING}",
+        f"{SUBMITTED}    cancel:         free\n{RUNNING}",
         "no_use_after_reuse",
         ["submit_ok(j=0)", "cancel_in_flight(r=0)"],
         9,
