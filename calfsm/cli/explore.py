@@ -7,19 +7,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calfsm.cli import manners, specs
+import attrs
+
+from calfsm.cli import manners, specs, what_if
 
 if TYPE_CHECKING:
+    from calfsm.compile.load import Compiled
     from calfsm.engine.system import System
+    from calfsm.explore.judging import Whole
     from calfsm.explore.search import Progress
-    from calfsm.explore.systems import SystemModel, SystemResult
+    from calfsm.explore.tell import Counterexample
 
 NAME = "explore"
 HELP = "visit every reachable state and judge the properties"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which system, at which scope, and when to stop."""
+    """Which system, at which scope, when to stop, and what if."""
     system = parser.add_argument(
         "system", nargs="?", metavar="SYSTEM", help="a system's file or name; without, each of the project's systems"
     )
@@ -28,43 +32,95 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", metavar="NAME", help="the scope of a profile; --scope goes over it")
     parser.add_argument("--max-states", type=_positive, metavar="N", help="stop after N states")
     parser.add_argument("--max-seconds", type=_positive, metavar="S", help="stop after S seconds")
+    parser.add_argument(
+        "--liveness",
+        action=argparse.BooleanOptionalAction,
+        help="judge `eventually` and `home`, however many states there are, or leave them out",
+    )
+    folder = parser.add_argument(
+        "--counterexamples", type=Path, metavar="DIR", help="write each there: a story, a diagram, a suite and a test"
+    )
+    folder.complete = manners.FOLDERS  # type: ignore[attr-defined]
+    what_if.add_arguments(parser)
     manners.add_format(parser)
     parser.epilog = """
-exit codes: 0 every property holds in every reachable state; 1 one is broken, or a state is stuck; 2 not decided: the
-search was stopped, or could not begin.
+exit codes: 0 every property holds; 1 one is broken, or a state is stuck; 2 not decided: the search was stopped, there
+were too many states to judge all, or it could not begin.
 """
+
+
+@attrs.frozen
+class _Task:
+    """What to search, and the spec files that it comes from."""
+
+    system: System
+    scope: Mapping[str, int]
+    compiled: Compiled
+    files: list[Path]
+
+
+@attrs.frozen
+class _Done:
+    """A finished search. `remarks` is None where nothing can be said: it was stopped, or bent."""
+
+    task: _Task
+    bent: what_if.Bent
+    whole: Whole
+    remarks: list[tuple[str, str]] | None
+    counterexamples: list[Counterexample]
 
 
 def run(args: argparse.Namespace) -> int:
     """Search each system and report."""
-    from calfsm.explore.systems import explore
-
     codes, reports = [], []
-    for system, scope in _wanted(args):
-        with manners.progress() as show:
-            try:
-                model, result = explore(
-                    system,
-                    scope,
-                    max_states=args.max_states,
-                    max_seconds=args.max_seconds,
-                    progress=lambda now: show(progress_line(system.name, now)),  # noqa: B023
-                )
-            except ValueError as error:
-                raise manners.CannotTry(str(error), "give every part one instance at least") from None
-        codes.append(_code(result))
-        reports.append(_record(system, scope, model, result))
+    for task in _wanted(args):
+        done = _searched(task, args)
+        codes.append(_code(done.whole))
+        reports.append(_record(done))
         if args.format == "text":
-            _tell(system, scope, model, result)
+            _tell(done)
+        if args.counterexamples is not None:
+            _write(done, args.counterexamples)
     if args.format == "json":
         manners.say_json(reports if len(reports) != 1 else reports[0])
     return manners.FAILS if manners.FAILS in codes else max(codes)
 
 
+def _searched(task: _Task, args: argparse.Namespace) -> _Done:
+    from calfsm.explore.judging import LIVENESS_STATES, explore_whole
+    from calfsm.explore.tell import counterexamples
+    from calfsm.explore.vacuity import remarks
+    from calfsm.explore.what_if import changed
+
+    name = task.system.name
+    with manners.progress() as show:
+        try:
+            bent = what_if.bent(args, task.compiled, task.system, task.scope)
+            system = changed(bent.system, eventually=(), home=None) if args.liveness is False else bent.system
+            whole = explore_whole(
+                system,
+                task.scope,
+                liveness_states=None if args.liveness else LIVENESS_STATES,
+                what_if=bent.what_if,
+                max_states=args.max_states,
+                max_seconds=args.max_seconds,
+                progress=lambda now: show(progress_line(name, now)),
+                judging=lambda what: show(f"{name}: judging {what}"),
+            )
+        except ValueError as error:
+            raise manners.CannotTry(str(error), "give every part one instance at least") from None
+        said = None
+        if whole.result.complete and not what_if.asked(args):
+            show(f"{name}: looking for what was never put to the test")
+            said = [(remark.about, remark.what) for remark in remarks(whole)]
+    return _Done(task, bent, whole, said, counterexamples(whole))
+
+
 def progress_line(name: str, now: Progress) -> str:
     """Where a search stands, on one line."""
     rate = now.states / now.seconds if now.seconds else 0
-    return f"{name}: {now.states:,} states, {now.transitions:,} transitions, depth {now.depth}, {rate:,.0f} states/s, {now.seconds:.0f} s"
+    found = f"{now.states:,} states, {now.transitions:,} transitions, depth {now.depth}"
+    return f"{name}: {found}, {rate:,.0f} states/s, {now.seconds:.0f} s"
 
 
 def _positive(text: str) -> int:
@@ -73,12 +129,13 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _wanted(args: argparse.Namespace) -> list[tuple[System, dict[str, int]]]:
+def _wanted(args: argparse.Namespace) -> list[_Task]:
     from calfsm.spec.findings import nearest
 
     path = Path(args.system) if args.system else None
     by_file = path is not None and (path.suffix in manners.SUFFIXES or path.exists())
-    compiled = specs.compiled([path] if by_file and path else [], "explored")
+    files = manners.spec_files([path] if by_file and path else [])
+    compiled = specs.compiled(files, "explored")
     systems = dict(compiled.systems)
     if args.system and not by_file:
         if args.system not in systems:
@@ -86,65 +143,115 @@ def _wanted(args: argparse.Namespace) -> list[tuple[System, dict[str, int]]]:
         systems = {args.system: systems[args.system]}
     if not systems:
         raise manners.CannotTry("there is no system to explore", "name a system's file")
-    chosen: Mapping[str, int] = {}
+    chosen: Mapping[str, int] = what_if.suite_scope(args)
     if args.profile:
         profiles = compiled.profiles if not by_file else specs.compiled([], "explored").profiles
         if args.profile not in profiles:
             raise manners.CannotTry(f"no profile is called `{args.profile}`", nearest(args.profile, profiles))
         profile = profiles[args.profile]
         if profile.system not in systems:
-            raise manners.CannotTry(f"profile {profile.name} is of the system {profile.system}", f"explore {profile.system}")
-        systems, chosen = {profile.system: systems[profile.system]}, profile.scope
-    return [(system, specs.fitting(system, {**chosen, **args.scope})) for system in systems.values()]
+            raise manners.CannotTry(
+                f"profile {profile.name} is of the system {profile.system}", f"explore {profile.system}"
+            )
+        systems, chosen = {profile.system: systems[profile.system]}, {**chosen, **profile.scope}
+    if len(systems) > 1 and what_if.asked(args):
+        raise manners.CannotTry("what-if questions are asked of one system", f"name it; {nearest('', systems)}")
+    if args.counterexamples and args.start and (args.without or args.only is not None):
+        raise manners.CannotTry(
+            "what begins elsewhere cannot be replayed where actions are missing",
+            "leave out --counterexamples, or --from, or --without and --only",
+        )
+    return [
+        _Task(system, specs.fitting(system, {**chosen, **args.scope}), compiled, files) for system in systems.values()
+    ]
 
 
-def _code(result: SystemResult) -> int:
-    from calfsm.explore.search import Verdict
-
-    if Verdict.BROKEN in result.verdicts.values() or result.stuck is not None:
+def _code(whole: Whole) -> int:
+    if whole.broken or whole.result.stuck is not None:
         return manners.FAILS
-    return manners.HOLDS if result.complete else manners.NOT_TRIED
+    return manners.HOLDS if whole.holds else manners.NOT_TRIED
 
 
-def _record(system: System, scope: Mapping[str, int], model: SystemModel, result: SystemResult) -> dict[str, Any]:
-    from calfsm.explore.systems import story
+def _write(done: _Done, folder: Path) -> None:
+    from calfsm.cli.counterexamples import files, write
+    from calfsm.explore.tell import preceded
 
+    texts: dict[str, str] = {}
+    for found in done.counterexamples:
+        whole_way = preceded(found, done.bent.way) if done.bent.way is not None else found
+        texts |= files(done.whole, whole_way, done.task.files, folder, done.bent.code)
+    if texts:
+        write(texts, folder)
+        manners.note(f"{manners.counted(len(texts), 'file')} written to {folder}")
+    else:
+        manners.note("nothing is broken; no file is written")
+
+
+def _verdict_texts(whole: Whole) -> dict[str, str]:
+    texts = {name: verdict.value for name, verdict in whole.verdicts.items()}
+    return {**texts, **{name: promise.text for name, promise in whole.promises.items()}}
+
+
+def _record(done: _Done) -> dict[str, Any]:
+    from calfsm.explore.tell import Told, ending, stories
+
+    def lines(told: Told) -> list[dict[str, Any]]:
+        return [{"do": line.call, "by": line.by, "changes": list(line.changes)} for line in told]
+
+    whole, result = done.whole, done.whole.result
+    told = {found.name: (found, *stories(whole, found)) for found in done.counterexamples if found.kind != "stuck"}
+    stuck = next((stories(whole, found)[0] for found in done.counterexamples if found.kind == "stuck"), None)
     return {
-        "system": system.name,
-        "digest": system.digest,
-        "scope": dict(scope),
+        "system": done.task.system.name,
+        "digest": done.task.system.digest,
+        "scope": dict(done.task.scope),
+        "what_if": done.bent.text,
         "states": result.states,
         "transitions": result.transitions,
         "depth": result.depth,
         "complete": result.complete,
         "stopped": result.stopped,
         "seconds": round(result.seconds, 3),
-        "properties": {name: verdict.value for name, verdict in result.verdicts.items()},
-        "counterexamples": {
-            name: [{"do": line.call, "by": line.by, "changes": list(line.changes)} for line in story(model, trace)]
-            for name, trace in result.counterexamples.items()
-        },
-        "stuck": None if result.stuck is None else [line.call for line in story(model, result.stuck)],
+        "properties": _verdict_texts(whole),
+        "counterexamples": {name: lines(trace) for name, (_, trace, _) in told.items()},
+        "cycles": {name: lines(cycle) for name, (found, _, cycle) in told.items() if found.kind == "eventually"},
+        "why": {name: {"for": dict(found.picks), "says": ending(whole, found)} for name, (found, _, _) in told.items()},
+        "stuck": None if stuck is None else [line.call for line in stuck],
+        "never_tested": None if done.remarks is None else [{"about": a, "what": w} for a, w in done.remarks],
     }
 
 
-def _tell(system: System, scope: Mapping[str, int], model: SystemModel, result: SystemResult) -> None:
+def _tell(done: _Done) -> None:
     from calfsm.explore.search import Verdict
-    from calfsm.explore.systems import story
 
+    whole, result = done.whole, done.whole.result
     colours = {Verdict.HOLDS: "green", Verdict.BROKEN: "red", Verdict.UNDECIDED: "yellow"}
-    at = f" at {specs.shown_scope(scope)}" if scope else ""
-    manners.say(f"{manners.painted(system.name, 'bold')}{at}")
+    at = f" at {specs.shown_scope(done.task.scope)}" if done.task.scope else ""
+    manners.say(f"{manners.painted(done.task.system.name, 'bold')}{at}")
+    if done.bent.text:
+        manners.say(manners.painted(f"what if: {done.bent.text}", "yellow"))
     manners.say(
         f"{result.states:,} states, {result.transitions:,} transitions, depth {result.depth}, {result.seconds:.1f} s"
     )
     if result.stopped:
         manners.say(manners.painted(f"stopped early: {result.stopped}; what follows is of the states seen", "yellow"))
-    rows = [(name, manners.painted(verdict.value, colours[verdict])) for name, verdict in result.verdicts.items()]
+    texts = _verdict_texts(whole)
+    rows = [(name, manners.painted(texts[name], colours[verdict])) for name, verdict in whole.verdicts.items()]
     manners.say(manners.table(("property", "verdict"), rows))
-    for name, trace in result.counterexamples.items():
-        manners.say(f"\n{manners.painted(name, 'bold', 'red')} is broken; a shortest way there:")
-        manners.say("\n".join(str(line) for line in story(model, trace)))
-    if result.stuck is not None:
-        manners.say(f"\n{manners.painted('stuck', 'bold', 'red')}: a state in which nothing can happen; a shortest way there:")
-        manners.say("\n".join(str(line) for line in story(model, result.stuck)))
+    if any(promise.why for promise in whole.promises.values()):
+        manners.say("`--liveness` judges them all the same; it takes memory and time")
+    for found in done.counterexamples:
+        _tell_one(done, found)
+    if done.remarks:
+        manners.say(f"\n{manners.painted('never put to the test', 'bold')} at this scope:")
+        manners.say("\n".join(f"  {about}: {what}" for about, what in done.remarks))
+
+
+def _tell_one(done: _Done, found: Counterexample) -> None:
+    from calfsm.explore.tell import ending, headline, stories
+
+    colon = ":" if found.kind == "stuck" else ""
+    manners.say(f"\n{manners.painted(found.name, 'bold', 'red')}{colon} {headline(done.whole, found)}")
+    trace, cycle = stories(done.whole, found)
+    for line in (*trace, *ending(done.whole, found), *cycle):
+        manners.say(str(line))

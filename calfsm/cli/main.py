@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explore": ("calfsm.cli.explore", "visit every reachable state and judge the properties"),
     "paths": ("calfsm.cli.paths", "generate test suites from the specs"),
     "render": ("calfsm.cli.render", "draw the specs, or see whether the pictures are fresh"),
+    "export": ("calfsm.cli.export", "write a system as a model for SPIN or Rumur"),
     "verify": ("calfsm.cli.verify", "do all of it: check, build, explore, run the paths, walk, draw"),
     "new": ("calfsm.cli.new", "start a machine, a system or a profile"),
     "completion": ("calfsm.cli.completion", "print a completion script for your shell"),
