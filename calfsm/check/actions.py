@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from calfsm.check.kinds import Kind, Problem, SystemScope, Unclear, is_single, unknown_part
+from calfsm.check.kinds import Kind, Problem, SystemScope, Unclear, unknown_part
 from calfsm.check.parts import Machines, all_known, local_names
 from calfsm.check.wording import near, owned, quoted
 from calfsm.spec.expressions import Aggregate, Both, Expression, Not, Path, Truth, Within, text_of, walk
@@ -39,7 +39,7 @@ def part_of_participant(participant: Participant, scope: SystemScope) -> tuple[s
 def _part_at(path: Path, scope: SystemScope) -> tuple[str, list[Problem]]:
     system = scope.system
     part = system.parts.get(path.root)
-    if not path.fields and path.root not in scope.local and part is not None and not is_single(part):
+    if not path.fields and path.root not in scope.local and part is not None and not part.single:
         fix = f"write `all {path}`, or name one with `pick: {{x: {path}}}`"
         return "", [Problem("bad-participant", 0, f"`{path}` is a part of many instances", "", fix)]
     try:
@@ -308,7 +308,7 @@ def _is_clocked(
 
 def local_aggregates(system: SystemSpec, machines: Machines) -> Iterator[Finding]:
     """Aggregates in guards ask each instance only about itself, so that they need no scan."""
-    singles = [name for name, part in system.parts.items() if is_single(part)]
+    singles = [name for name, part in system.parts.items() if part.single]
     for name, action in system.actions.items():
         moving = {*singles, *system.define, *local_names(action)}
         for node in walk(action.when) if action.when is not None else ():

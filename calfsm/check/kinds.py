@@ -25,7 +25,7 @@ from calfsm.spec.expressions import (
     Within,
 )
 from calfsm.spec.findings import listed
-from calfsm.spec.model import MachineSpec, Param, Part, SystemSpec, Variable
+from calfsm.spec.model import MachineSpec, Param, SystemSpec, Variable
 
 
 @attrs.frozen
@@ -200,7 +200,7 @@ class SystemScope:
             return self.local[name]
         if name == "none":
             return NONE
-        if name in system.parts and is_single(system.parts[name]):
+        if name in system.parts and system.parts[name].single:
             return Kind("instance", part=name)
         if name in system.define:
             return self._definition(name)
@@ -248,11 +248,6 @@ def parameters(system: SystemSpec, machines: Mapping[str, MachineSpec]) -> Mappi
         if part.machine in machines:
             found.update(machines[part.machine].params)
     return {**found, **system.params}
-
-
-def is_single(part: Part) -> bool:
-    """Whether a part is one instance, which goes by the name of the part."""
-    return part.per is None and part.count == 1
 
 
 def unknown_part(name: str, system: SystemSpec, offset: int = 0) -> Problem:

@@ -13,7 +13,6 @@ from calfsm.check.kinds import (
     Problem,
     SystemScope,
     Unclear,
-    is_single,
     judge,
     parameters,
     unknown_part,
@@ -192,7 +191,7 @@ def defined_once(system: SystemSpec, machines: Machines) -> Iterator[Finding]:
             other = "a part" if name in system.parts else "a parameter"
             yield twice(system.places, ("define", name), f"`{name}` is defined, and is {other} of {system.name}")
     for name, part in system.parts.items():
-        if is_single(part) and name in space:
+        if part.single and name in space:
             yield twice(system.places, ("parts", name), f"`{name}` is a part and a parameter of {system.name}")
     for name, action in system.actions.items():
         for chosen in action.choose:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
     from calfsm.paths.suite import Suite
 
 
-def files(whole: Whole, found: Counterexample, specs: Sequence[Path], folder: Path, bent: str = "") -> dict[str, str]:
-    """The files of one counterexample, by name. `specs` and `bent`: what its test loads, and how it changes that."""
+def files(
+    whole: Whole, found: Counterexample, name: str, specs: Sequence[Path], folder: Path, bent: str = ""
+) -> dict[str, str]:
+    """The files of one counterexample. `specs` and `bent`: what its test loads, and how it changes that."""
     from calfsm.explore import tell
     from calfsm.paths.suite import dump
 
-    name = found.name
     return {
         f"{name}.txt": tell.told(whole, found) + "\n",
         f"{name}.mmd": tell.mermaid(whole, found),
@@ -56,6 +58,9 @@ def write(texts: Mapping[str, str], folder: Path) -> None:
         try:
             for name, draft in drafts.items():
                 draft.write_text(texts[name], encoding="utf-8", newline="\n")
+            for name in texts:
+                if (folder / name).is_dir():
+                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(folder / name))
             for name, draft in drafts.items():
                 draft.replace(folder / name)
         finally:

@@ -73,14 +73,15 @@ class _Done:
 def run(args: argparse.Namespace) -> int:
     """Search each system and report."""
     codes, reports = [], []
-    for task in _wanted(args):
+    tasks = _wanted(args)
+    for task in tasks:
         done = _searched(task, args)
         codes.append(_code(done.whole))
         reports.append(_record(done))
         if args.format == "text":
             _tell(done)
         if args.counterexamples is not None:
-            _write(done, args.counterexamples)
+            _write(done, args.counterexamples, "" if len(tasks) == 1 else f"{task.system.name}_")
     if args.format == "json":
         manners.say_json(reports if len(reports) != 1 else reports[0])
     return manners.FAILS if manners.FAILS in codes else max(codes)
@@ -172,14 +173,15 @@ def _code(whole: Whole) -> int:
     return manners.HOLDS if whole.holds else manners.NOT_TRIED
 
 
-def _write(done: _Done, folder: Path) -> None:
+def _write(done: _Done, folder: Path, prefix: str) -> None:
     from calfsm.cli.counterexamples import files, write
     from calfsm.explore.tell import preceded
 
     texts: dict[str, str] = {}
     for found in done.counterexamples:
         whole_way = preceded(found, done.bent.way) if done.bent.way is not None else found
-        texts |= files(done.whole, whole_way, done.task.files, folder, done.bent.code)
+        name = f"{prefix}{found.name}"
+        texts |= files(done.whole, whole_way, name, done.task.files, folder, done.bent.code)
     if texts:
         write(texts, folder)
         manners.note(f"{manners.counted(len(texts), 'file')} written to {folder}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import logging
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,8 @@ HELP = "do all of it: check, build, explore, run the paths, walk, draw"
 
 SUITE_STATES = 60_000
 """How much of a system's states its suite is drawn from; where that is not all of them, the table says so."""
+PLAIN_STATES = 300_000
+"""Where the search ends that is not compiled: at some minutes."""
 WALK = {"steps": 20_000, "seed": 2026}
 WALK_SCOPE = {
     "requests": 4,
@@ -157,9 +160,16 @@ def _scopes(compiled: Compiled, system: System, quick: bool) -> Iterator[tuple[s
 def _explored(system: System, name: str, scope: dict[str, int], clock: _Watch, show: Say) -> Finding:
     from calfsm.cli.explore import progress_line
     from calfsm.explore.search import Verdict
-    from calfsm.explore.systems import explore, story
+    from calfsm.explore.compiled import explore_fast
+    from calfsm.explore.systems import story
 
-    model, result = explore(system, scope, progress=lambda now: show(progress_line(f"{system.name} {name}", now)))
+    fast = importlib.util.find_spec("numba") is not None
+    model, result = explore_fast(
+        system,
+        scope,
+        max_states=None if fast else PLAIN_STATES,
+        progress=lambda now: show(progress_line(f"{system.name} {name}", now)),
+    )
     size = f"{result.states:,} states, {result.transitions:,} transitions, depth {result.depth}"
     broken = [prop for prop, verdict in result.verdicts.items() if verdict is Verdict.BROKEN]
     for prop in broken:
@@ -173,7 +183,11 @@ def _explored(system: System, name: str, scope: dict[str, int], clock: _Watch, s
         if not broken
         else f"; broken: {', '.join(broken)}"
     )
-    return clock.found("explore", f"{system.name}, {name}", not broken and result.complete, size + held)
+    if broken or result.complete:
+        return clock.found("explore", f"{system.name}, {name}", not broken, size + held)
+    return clock.found(
+        "explore", f"{system.name}, {name}", None, f"not finished, {size}; pip install 'calfsm[fast]' for all of it"
+    )
 
 
 def _machine_paths(compiled: Compiled, clock: _Watch) -> Finding:
@@ -198,7 +212,7 @@ def _system_paths(system: System, profile: Profile, clock: _Watch, show: Say) ->
         return clock.found("paths", f"{system.name}, {profile.name}", None, "no implementation of it comes with calfsm")
     from calfsm.paths.executor import ExecutorImplementation
 
-    scope = specs.fitting(system, {**profile.scope, "max_length": 2})
+    scope = specs.fitting(system, suite_scope(profile))
     suite = system_suite(
         system,
         scope,
@@ -208,6 +222,11 @@ def _system_paths(system: System, profile: Profile, clock: _Watch, show: Say) ->
     )
     make_stage = specs.adapter("calrt").CalrtStage
     return _reported(what, [(suite, run_suite(suite, ExecutorImplementation(make_stage, profile)))], clock)
+
+
+def suite_scope(profile: Profile) -> dict[str, int]:
+    """A profile's scope with one request a job: as much as every path needs, and small enough to be covered whole."""
+    return {**profile.scope, "requests": profile.scope.get("jobs", 1)}
 
 
 def _reported(what: str, runs: list[tuple[Suite, Report]], clock: _Watch) -> Finding:

@@ -57,11 +57,11 @@ class _Scope:
             return self.bound[name]
         if name in self.arguments:
             return self.arguments[name]
+        if name in compiler.parts and compiler.spec.parts[name].single:
+            return Instance(compiler.parts[name], ("int", 0))
         if name in compiler.spec.define:
             return compiler.spec.define[name]
-        if name in compiler.parts:
-            return Instance(compiler.parts[name], ("int", 0))
-        if name in compiler.params:
+        if name in compiler.params:  # a part of many may have the name of the parameter that counts it
             return Value(("param", name))
         raise Unresolved(name)
 

@@ -112,13 +112,14 @@ def search(
     first_only: bool = False,
     progress: Callable[[Progress], None] | None = None,
     visit: Callable[[State, Action, State], None] | None = None,
+    go_on: Callable[[State], bool] | None = None,
 ) -> Result[State, Action]:
     """Search `model` breadth-first.
 
     It stops after the state at which it has seen `max_states` or spent `max_seconds`, if there is more to see; with
     `first_only` at the first broken property. `progress` is called about once a second. `visit` is called with every
-    transition, in search order. Counterexamples are shortest: breadth-first order reaches every state by a shortest
-    way.
+    transition, in search order. States of which `go_on` is false are seen and judged, and not gone on from.
+    Counterexamples are shortest: breadth-first order reaches every state by a shortest way.
     """
     properties = dict(properties or {})
     began = told = time.monotonic()
@@ -154,6 +155,8 @@ def search(
             stopped = limit()
             if stopped:
                 break
+            if go_on is not None and not go_on(state):
+                continue
             alive = False
             for action in model.actions(state):
                 alive = True

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import attrs
 
+from calfsm.engine.code import Term
 from calfsm.engine.engine import Bound, Changed, Engine, Snapshot, Step, call_text
 from calfsm.engine.system import System
+from calfsm.engine.table import Outcome
 from calfsm.explore.search import Progress, Result, Trace, search
 
 Call = tuple[int, tuple[int, ...]]
@@ -30,6 +32,8 @@ class SystemModel:
         self._bound: list[Bound] = list(self.engine.bound_actions())
         self._candidates = [_Candidates(self.engine, bound) for bound in self._bound]
         self._following: tuple[Snapshot, dict[Call, Snapshot]] = ((), {})
+        self.answers: set[Outcome] = set()
+        """Every answer of an instance in a call that was offered."""
 
     def initial(self) -> Iterable[Snapshot]:
         """The one state in which every instance is initial."""
@@ -45,6 +49,8 @@ class SystemModel:
                 changes = engine.plan(bound, arguments)
                 if changes is not None:
                     following[index, arguments] = _patched(state, changes)
+                    for change in changes:
+                        self.answers.update(change[6])
         self._following = state, following
         return following
 
@@ -79,18 +85,21 @@ class SystemModel:
         return call_text(self._bound[call[0]].row, call[1])
 
     def properties(self) -> dict[str, Callable[[Snapshot], bool]]:
-        """The system's `always` properties, over states. One that divides by zero does not hold there."""
+        """The system's `always` properties, over states."""
         return {
-            row.name: self._property([condition.term for condition in row.conditions]) for row in self.system.always
+            row.name: self.condition(("and", *(condition.term for condition in row.conditions)))
+            for row in self.system.always
         }
 
-    def _property(self, terms: list[tuple[object, ...]]) -> Callable[[Snapshot], bool]:
-        holds = self.engine.function((), ("and", *terms))
+    def condition(self, term: Term, picks: Mapping[str, int] | None = None) -> Callable[[Snapshot], bool]:
+        """Whether a condition holds, over states, for some picks. One that divides by zero does not hold there."""
+        holds = self.engine.function(tuple(picks or ()), term)
+        values = tuple((picks or {}).values())
 
         def judged(state: Snapshot) -> bool:
             self.move_to(state)
             try:
-                return bool(holds())
+                return bool(holds(*values))
             except ZeroDivisionError:
                 return False
 

@@ -165,6 +165,11 @@ class Part:
     per: str | None = None
     doc: str = ""
 
+    @property
+    def single(self) -> bool:
+        """Whether it is one instance, which goes by the name of the part."""
+        return self.count == 1 and self.per is None
+
 
 @attrs.frozen
 class Participant:

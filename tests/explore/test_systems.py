@@ -41,7 +41,7 @@ def test_the_serving_system_holds_at_the_scope_of_its_first_profile() -> None:
     _, result = explore(SYSTEM, phase_a.PROFILE.scope)
     assert result.complete and result.holds
     assert set(result.verdicts.values()) == {Verdict.HOLDS}
-    assert (result.states, result.transitions, result.depth) == (41_728, 262_320, 39)
+    assert (result.states, result.transitions, result.depth) == (135_170, 867_321, 51)
 
 
 def test_a_search_that_was_stopped_never_says_holds() -> None:

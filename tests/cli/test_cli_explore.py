@@ -1,0 +1,270 @@
+"""`calfsm explore`: what is said, what is written, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from kiosk import ENDLESS, texts
+
+import calfsm as package
+from calfsm.paths.suite import load
+
+ROOT = Path(package.__file__).resolve().parents[1]
+
+NO_REPAIR = ("  repair: {by: recovery, when: till is jammed, fire: {till: repair}}\n", "")
+
+
+def set_up(folder: Path, *edits: tuple[str, str]) -> None:
+    specs = folder / "specs"
+    for name, text in texts(*edits).items():
+        place = specs / ("systems" if name == "kiosk.yaml" else "machines")
+        place.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text, "utf-8")
+
+
+@pytest.fixture
+def kiosk(nowhere: Path) -> Path:
+    set_up(nowhere)
+    return nowhere
+
+
+@pytest.fixture
+def endless(nowhere: Path) -> Path:
+    set_up(nowhere, *ENDLESS)
+    return nowhere
+
+
+def test_every_verdict_is_in_the_table_and_all_is_well(calfsm, kiosk):
+    outcome = calfsm("explore", "kiosk")
+    assert (outcome.code, outcome.err) == (0, "")
+    lines = outcome.out.splitlines()
+    assert lines[0] == "kiosk at most=1, people=2"
+    assert lines[2:] == [
+        "property            verdict",
+        "jams_are_counted    holds",
+        "everyone_is_served  holds",
+        "home                holds",
+    ]
+
+
+def test_a_broken_promise_is_told_with_its_cycle_and_is_a_failure(calfsm, endless):
+    outcome = calfsm("explore")
+    assert outcome.code == 1
+    assert "everyone_is_served  broken" in outcome.out
+    assert "home                holds" in outcome.out
+    assert "\neveryone_is_served is broken for c=0: it may wait for ever; a way to where it does:\n" in outcome.out
+    assert "livelock: this can go on for ever;" in outcome.out
+    assert "  4. jam()  [runtime]" in outcome.out
+
+
+def test_as_json_everything_can_be_read_by_a_program(calfsm, endless):
+    outcome = calfsm("explore", "--format", "json")
+    said = json.loads(outcome.out)
+    assert outcome.code == 1
+    assert said["properties"] == {"jams_are_counted": "holds", "everyone_is_served": "broken", "home": "holds"}
+    assert [step["do"] for step in said["counterexamples"]["everyone_is_served"]] == ["order(c=0)", "jam()"]
+    assert [step["do"] for step in said["cycles"]["everyone_is_served"]] == ["repair()", "jam()"]
+    assert said["why"]["everyone_is_served"]["for"] == {"c": 0}
+    assert said["never_tested"] == []
+    assert (said["stuck"], said["what_if"]) == (None, "")
+
+
+def test_a_lost_home_and_a_stuck_state_are_told(calfsm, nowhere):
+    set_up(nowhere, NO_REPAIR, ("explores: 2}}", "explores: 1}}"))
+    outcome = calfsm("explore")
+    assert outcome.code == 1
+    assert "\nhome cannot be reached again without the client; a shortest way to where that is so:\n" in outcome.out
+    assert "\nstuck: a state in which nothing can happen; a shortest way there:\n" in outcome.out
+    assert outcome.out.count("deadlock: nothing can happen any more") == 2
+
+
+def test_what_was_never_put_to_the_test_is_listed_and_changes_no_exit_code(calfsm, nowhere):
+    set_up(nowhere, ("till.jams < most,", "till.jams < 0,"))
+    outcome = calfsm("explore")
+    assert outcome.code == 0
+    assert outcome.out.splitlines()[6:] == [
+        "",
+        "never put to the test at this scope:",
+        "  action: jam is never possible",
+        "  action: repair is never possible",
+        "  machine: till is never jammed",
+        "  machine: till never goes by jam from open",
+        "  bound: till.jams never exceeds 0; its highest value is 1",
+        "  guard: serve: `till is open` is never false",
+        "  guard: jam: `till is open` is never false",
+        "  guard: jam: `till.jams < 0` is never true",
+        "  guard: repair: `till is jammed` is never true",
+        "  property: jams_are_counted: `till is open` always holds",
+        "  fairness: what holds would hold as well if recovery were not fair",
+    ]
+
+
+def test_a_stopped_search_decides_nothing(calfsm, kiosk):
+    outcome = calfsm("explore", "--max-states", "3")
+    assert outcome.code == 2
+    assert outcome.out.count("not broken so far") == 3
+    assert "never put to the test" not in outcome.out
+
+
+def test_too_many_states_leave_promises_unjudged_and_that_is_no_success(calfsm, kiosk, monkeypatch):
+    monkeypatch.setattr("calfsm.explore.judging.LIVENESS_STATES", 4)
+    outcome = calfsm("explore")
+    assert outcome.code == 2
+    assert "everyone_is_served  not judged: more than 4 states" in outcome.out
+    assert "`--liveness` judges them all the same" in outcome.out
+    assert calfsm("explore", "--liveness").code == 0
+
+
+def test_promises_may_be_left_out(calfsm, endless):
+    outcome = calfsm("explore", "--no-liveness")
+    assert outcome.code == 0
+    assert "everyone_is_served" not in outcome.out
+    assert "jams_are_counted  holds" in outcome.out
+
+
+# ---- counterexamples as files
+
+
+def test_a_counterexample_is_written_as_four_files(calfsm, endless):
+    outcome = calfsm("explore", "--counterexamples", "found/here")
+    assert outcome.code == 1
+    assert outcome.err == f"4 files written to {Path('found/here')}\n"
+    names = [
+        "everyone_is_served.jsonl",
+        "everyone_is_served.mmd",
+        "everyone_is_served.txt",
+        "test_everyone_is_served.py",
+    ]
+    assert sorted(path.name for path in Path("found/here").iterdir()) == names
+    assert Path("found/here/everyone_is_served.mmd").read_text("utf-8").startswith("sequenceDiagram\n")
+    story = Path("found/here/everyone_is_served.txt").read_text("utf-8")
+    assert story in outcome.out
+    suite = load(Path("found/here/everyone_is_served.jsonl"))
+    assert [step.do for step in suite.cases[0].steps] == ["order", "jam", "repair", "jam"]
+    assert suite.cases[0].steps[0].then == {"customers[0]": {"state": "waiting"}}
+
+
+def test_the_written_test_fails_until_the_fault_is_mended(calfsm, endless):
+    calfsm("explore", "--counterexamples", "found")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={endless}", "found"]
+
+    def tested() -> subprocess.CompletedProcess[str]:
+        environment = {"PYTHONPATH": str(ROOT), "PATH": ""}
+        return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=endless)
+
+    before = tested()
+    assert before.returncode == 1
+    assert "this can go on for ever, and it never holds that c is served" in before.stdout
+    set_up(endless)
+    assert tested().returncode == 0
+
+
+def test_counterexamples_of_several_systems_do_not_overwrite_each_other(calfsm, endless):
+    text = Path("specs/systems/kiosk.yaml").read_text("utf-8")
+    Path("specs/systems/stand.yaml").write_text(text.replace("system: kiosk", "system: stand"), "utf-8")
+    calfsm("explore", "--counterexamples", "found")
+    names = {path.name for path in Path("found").glob("*.txt")}
+    assert names == {"kiosk_everyone_is_served.txt", "stand_everyone_is_served.txt"}
+    assert calfsm("explore", "--without", "jam").code == 2
+
+
+def test_where_nothing_is_broken_nothing_is_written(calfsm, kiosk):
+    outcome = calfsm("explore", "--counterexamples", "found")
+    assert (outcome.code, outcome.err) == (0, "nothing is broken; no file is written\n")
+    assert not Path("found").exists()
+
+
+def test_files_appear_all_or_not_at_all(calfsm, endless):
+    Path("found/test_everyone_is_served.py").mkdir(parents=True)
+    outcome = calfsm("explore", "--counterexamples", "found")
+    assert outcome.code == 2
+    assert "found/test_everyone_is_served.py" in outcome.err
+    assert [path.name for path in Path("found").iterdir()] == ["test_everyone_is_served.py"]
+
+
+def test_a_folder_that_cannot_be_one_is_not_written_to(calfsm, endless):
+    Path("plain").write_text("", "utf-8")
+    assert calfsm("explore", "--counterexamples", "plain").code == 2
+    assert calfsm("explore", "--counterexamples", "plain/below").code == 2
+    assert Path("plain").read_text("utf-8") == ""
+
+
+# ---- what if
+
+
+def test_without_an_action_it_may_hold(calfsm, endless):
+    outcome = calfsm("explore", "--without", "jam")
+    assert outcome.code == 0
+    assert outcome.out.splitlines()[1] == "what if: without jam"
+    assert "never put to the test" not in outcome.out
+    assert "what if: without jam, leave" in calfsm("explore", "--without", "jam", "--without", "leave").out
+
+
+def test_with_some_sources_only_others_do_nothing(calfsm, kiosk):
+    outcome = calfsm("explore", "--only", "client,engine", "--format", "json")
+    assert json.loads(outcome.out)["what_if"] == "only client, engine acting"
+    assert outcome.code == 0
+
+
+def test_what_is_fixed_keeps_the_search_where_it_holds(calfsm, endless):
+    free = json.loads(calfsm("explore", "--format", "json").out)
+    fixed = json.loads(
+        calfsm(
+            "explore", "--format", "json", "--fix", "count(c for c in customers if c is waiting) < 2 and till is open"
+        ).out
+    )
+    assert fixed["states"] < free["states"]
+    assert fixed["properties"]["everyone_is_served"] == "holds"
+    assert fixed["digest"] == free["digest"]
+    assert calfsm("explore", "--fix", "1 // (1 - till.jams) == 1").code == 0
+
+
+def test_a_search_begins_where_a_case_ends_and_what_it_finds_can_be_begun_from_again(calfsm, endless):
+    calfsm("explore", "--counterexamples", "found")
+    outcome = calfsm("explore", "--from", "found/everyone_is_served.jsonl", "--counterexamples", "again")
+    assert outcome.code == 1
+    assert outcome.out.splitlines()[1] == "what if: begun where found/everyone_is_served.jsonl ends"
+    suite = load(Path("again/everyone_is_served.jsonl"))
+    assert [step.do for step in suite.cases[0].steps] == ["order", "jam", "repair", "jam", "repair", "jam"]
+    assert suite.start["customers[0]"] == {"state": "away"}
+    assert calfsm("explore", "--from", "again/everyone_is_served.jsonl", "--without", "jam").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["--without", "jan"], "calfsm: `jan` is no action of kiosk\n  did you mean `jam`?\n"),
+        (
+            ["--only", "client,enjine"],
+            "calfsm: `enjine` is no source of an action of kiosk\n  did you mean `engine`?\n",
+        ),
+        (["--fix", "till is opn"], "did you mean `open`?"),
+        (["--fix", "tilt is open"], "tilt"),
+        (["--fix", "till.jams"], "--fix `till.jams`"),
+        (["--fix", "till is (open"], "--fix `till is (open`"),
+        (["--from", "nowhere.jsonl"], "nowhere.jsonl"),
+        (["--from", "specs/systems/kiosk.yaml"], "specs/systems/kiosk.yaml:2: not JSON"),
+    ],
+)
+def test_what_does_not_fit_the_system_cannot_be_tried(calfsm, kiosk, words, error):
+    outcome = calfsm("explore", *words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert error in outcome.err
+
+
+def test_a_case_that_cannot_be_done_here_cannot_be_begun_from(calfsm, endless):
+    calfsm("explore", "--counterexamples", "found")
+    set_up(endless)
+    outcome = calfsm("explore", "--from", "found/everyone_is_served.jsonl")
+    assert outcome.code == 2
+    assert "step 4, jam(), cannot be done:" in outcome.err
+
+
+def test_what_begins_elsewhere_is_not_written_where_actions_are_missing(calfsm, endless):
+    calfsm("explore", "--counterexamples", "found")
+    words = ["--from", "found/everyone_is_served.jsonl", "--without", "leave", "--counterexamples", "again"]
+    assert calfsm("explore", *words).code == 2
