@@ -163,11 +163,7 @@ class SystemScope:
         """Whether a bare name means something in this system."""
         system = self.system
         return (
-            name in self.local
-            or name in system.parts
-            or name in system.define
-            or name == "none"
-            or name in self.params
+            name in self.local or name in system.parts or name in system.define or name == "none" or name in self.params
         )
 
     def resolve(self, path: Path) -> Kind:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from calfsm.cli import manners, specs, what_if
+from calfsm.cli import fast, manners, specs, what_if
+from calfsm.cli.fast import progress_line
 
 if TYPE_CHECKING:
     from calfsm.compile.load import Compiled
     from calfsm.engine.system import System
     from calfsm.explore.judging import Whole
-    from calfsm.explore.search import Progress
     from calfsm.explore.tell import Counterexample
 
 NAME = "explore"
@@ -41,6 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--counterexamples", type=Path, metavar="DIR", help="write each there: a story, a diagram, a suite and a test"
     )
     folder.complete = manners.FOLDERS  # type: ignore[attr-defined]
+    parser.add_argument(
+        "--fast",
+        action="store_true",
+        help="compile the search: `always` only, for scopes of millions of states (pip install 'calfsm[fast]')",
+    )
     what_if.add_arguments(parser)
     manners.add_format(parser)
     parser.epilog = """
@@ -74,6 +79,8 @@ def run(args: argparse.Namespace) -> int:
     """Search each system and report."""
     codes, reports = [], []
     tasks = _wanted(args)
+    if args.fast:
+        return fast.run(args, [(task.system, task.scope) for task in tasks])
     for task in tasks:
         done = _searched(task, args)
         codes.append(_code(done.whole))
@@ -115,13 +122,6 @@ def _searched(task: _Task, args: argparse.Namespace) -> _Done:
             show(f"{name}: looking for what was never put to the test")
             said = [(remark.about, remark.what) for remark in remarks(whole)]
     return _Done(task, bent, whole, said, counterexamples(whole))
-
-
-def progress_line(name: str, now: Progress) -> str:
-    """Where a search stands, on one line."""
-    rate = now.states / now.seconds if now.seconds else 0
-    found = f"{now.states:,} states, {now.transitions:,} transitions, depth {now.depth}"
-    return f"{name}: {found}, {rate:,.0f} states/s, {now.seconds:.0f} s"
 
 
 def _positive(text: str) -> int:

@@ -99,6 +99,9 @@ def _stages(args: argparse.Namespace) -> Iterator[Finding]:
         for name, scope in _scopes(compiled, system, args.quick):
             with manners.progress() as show:
                 yield _explored(system, name, scope, clock, show)
+        name, scope = next(_scopes(compiled, system, args.quick))
+        with manners.progress() as show:
+            yield _lived(system, name, scope, clock, show)
     yield _machine_paths(compiled, clock)
     for system in compiled.systems.values():
         for profile in _profiles(compiled, system):
@@ -158,9 +161,9 @@ def _scopes(compiled: Compiled, system: System, quick: bool) -> Iterator[tuple[s
 
 
 def _explored(system: System, name: str, scope: dict[str, int], clock: _Watch, show: Say) -> Finding:
-    from calfsm.cli.explore import progress_line
-    from calfsm.explore.search import Verdict
+    from calfsm.cli.fast import progress_line
     from calfsm.explore.compiled import explore_fast
+    from calfsm.explore.search import Verdict
     from calfsm.explore.systems import story
 
     fast = importlib.util.find_spec("numba") is not None
@@ -190,6 +193,32 @@ def _explored(system: System, name: str, scope: dict[str, int], clock: _Watch, s
     )
 
 
+def _lived(system: System, name: str, scope: dict[str, int], clock: _Watch, show: Say) -> Finding:
+    """What must happen some day: `eventually` and `home`, at a scope whose whole graph fits in memory."""
+    from calfsm.cli.fast import progress_line
+    from calfsm.explore.judging import explore_whole
+    from calfsm.explore.search import Verdict
+    from calfsm.explore.tell import counterexamples, told
+
+    whole = explore_whole(
+        system,
+        scope,
+        progress=lambda now: show(progress_line(f"{system.name} {name}", now)),
+        judging=lambda what: show(f"{system.name} {name}: judging {what}"),
+    )
+    promises = {promise: verdict.verdict for promise, verdict in whole.promises.items()}
+    for found in counterexamples(whole):
+        if found.name in promises:
+            show("")
+            manners.note(told(whole, found))
+    size = f"{whole.result.states:,} states"
+    texts = ", ".join(f"{promise} {verdict.text}" for promise, verdict in whole.promises.items())
+    held = None if Verdict.UNDECIDED in promises.values() else True
+    if Verdict.BROKEN in promises.values():
+        held = False
+    return clock.found("liveness", f"{system.name}, {name}", held, f"{size}; {texts or 'nothing is promised'}")
+
+
 def _machine_paths(compiled: Compiled, clock: _Watch) -> Finding:
     from calfsm.paths.generate import machine_suite
     from calfsm.paths.run import MachineImplementation, run_suite
@@ -202,7 +231,7 @@ def _machine_paths(compiled: Compiled, clock: _Watch) -> Finding:
 
 
 def _system_paths(system: System, profile: Profile, clock: _Watch, show: Say) -> Finding:
-    from calfsm.cli.explore import progress_line
+    from calfsm.cli.fast import progress_line
     from calfsm.paths.generate import system_suite
     from calfsm.paths.run import run_suite
     from calfsm.tables.executor import SYSTEM

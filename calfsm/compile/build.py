@@ -58,9 +58,7 @@ def drift(texts: Mapping[str, str], folder: Path) -> list[Drift]:
 def leftovers(texts: Mapping[str, str], folder: Path) -> list[Path]:
     """Generated modules in `folder` that no spec stands behind."""
     return [
-        path
-        for path in sorted(folder.glob("*.py"))
-        if path.name not in texts and _MARK in (_text(path) or "")[:600]
+        path for path in sorted(folder.glob("*.py")) if path.name not in texts and _MARK in (_text(path) or "")[:600]
     ]
 
 

@@ -42,9 +42,7 @@ class Emitter:
     `arguments` and `tallies`: how picks and choices, and tallies, are written, by index.
     """
 
-    def __init__(
-        self, params: Mapping[str, int], arguments: Sequence[str] = (), tallies: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, params: Mapping[str, int], arguments: Sequence[str] = (), tallies: Sequence[str] = ()) -> None:
         self._params = params
         self._arguments = arguments
         self._tallies = tallies

@@ -19,7 +19,7 @@ class Machine:
     >>> item.fire(buffer.Event.ACQUIRE).target
     <State.PREPARING: 'preparing'>
 
-    Parameters of the spec may be given by name (`Machine(kv.TABLE, max_length=8)`); otherwise their serving values hold.
+    Parameters of the spec may be given by name (`Machine(kv.TABLE, max_length=8)`); else their serving values hold.
     """
 
     __slots__ = ("_data", "_observers", "_row", "_rows", "_state", "refusals", "stays")
@@ -58,8 +58,8 @@ class Machine:
     def fire(self, event: Word | str) -> Move:
         """Take `event`, a member of `table.Event` or its name. Raises Refused, and then nothing has changed.
 
-        Observers are told after the move is done. If some of them raise, all are told nonetheless, and an ExceptionGroup
-        of what they raised follows; the move stands.
+        Observers are told after the move is done. If some of them raise, all are told nonetheless, and an
+        ExceptionGroup of what they raised follows; the move stands.
         """
         cell = self._row.get(event)
         if cell is None:
@@ -109,5 +109,7 @@ class Machine:
         raise self._rows.refusal(self._state, self._data, event)
 
     def __repr__(self) -> str:
-        values = "".join(f", {row.name}={shown(row, value)}" for row, value in zip(self.table.variables, self._data, strict=True))
+        values = "".join(
+            f", {row.name}={shown(row, value)}" for row, value in zip(self.table.variables, self._data, strict=True)
+        )
         return f"<{self.table.name} in {self.state}{values}>"

@@ -49,9 +49,7 @@ class Step:
 
     __slots__ = ("_action", "_arguments", "_changed", "_changes", "_system")
 
-    def __init__(
-        self, system: System, action: ActionRow, arguments: Sequence[int], changed: Sequence[Changed]
-    ) -> None:
+    def __init__(self, system: System, action: ActionRow, arguments: Sequence[int], changed: Sequence[Changed]) -> None:
         self._system, self._action, self._arguments, self._changed = system, action, arguments, changed
         self._changes: tuple[Change, ...] | None = None
 

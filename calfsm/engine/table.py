@@ -1,8 +1,8 @@
 """A machine as data: the compiled table, and the same table bound to parameters and ready to run.
 
-Two forms live here. `Table` is what `calfsm build` writes and `calfsm.compile` makes: names, documentation and nested tuples,
-no functions. `Rows` is a Table with its parameters bound and its guards turned into functions; it is made once per set of
-parameters and shared by every instance. Neither holds an instance's state.
+Two forms live here. `Table` is what `calfsm build` writes and `calfsm.compile` makes: names, documentation and nested
+tuples, no functions. `Rows` is a Table with its parameters bound and its guards turned into functions; it is made once
+per set of parameters and shared by every instance. Neither holds an instance's state.
 """
 
 from __future__ import annotations
@@ -205,15 +205,19 @@ class Cell:
 class Rows:
     """A table with its parameters bound: what Machine, Fleet and Engine step through.
 
-    `cells[state][event]` by index; `by_event[state]` by Event member or name; `domains[i]` is (lowest, highest) of variable i;
-    `data` the initial values.
+    `cells[state][event]` by index; `by_event[state]` by Event member or name; `domains[i]` is (lowest, highest) of
+    variable i; `data` the initial values.
     """
 
     def __init__(self, table: Table, params: Mapping[str, int]) -> None:
         self.table = table
         self.params = dict(params)
         self.domains = tuple((_constant(row.low, params), _constant(row.high, params)) for row in table.variables)
-        self.cycles = {i: high + 1 for i, (row, (_, high)) in enumerate(zip(table.variables, self.domains, strict=True)) if row.kind == "cycle"}
+        self.cycles = {
+            i: high + 1
+            for i, (row, (_, high)) in enumerate(zip(table.variables, self.domains, strict=True))
+            if row.kind == "cycle"
+        }
         self.data: Data = tuple(_constant(row.initial, params) for row in table.variables)
         self.cells: list[list[Cell | None]] = [
             [self._cell(state, event, cell) for event, cell in enumerate(row)] for state, row in enumerate(table.cells)
@@ -236,7 +240,13 @@ class Rows:
         table = self.table
         outcomes = []
         for answer in cell:
-            move = Move(table.name, table.event_members[event], table.state_members[state], table.state_members[answer.target], answer.stay)
+            move = Move(
+                table.name,
+                table.event_members[event],
+                table.state_members[state],
+                table.state_members[answer.target],
+                answer.stay,
+            )
             guard = code.guard(answer.guard, self.params) if answer.guard is not None else None
             update = code.update(answer.sets, self.cycles, len(table.variables), self.params) if answer.sets else None
             outcomes.append(Outcome(answer.target, answer.stay, guard, update, move))
@@ -256,14 +266,20 @@ class Rows:
         table = self.table
         name = str(event)
         takes = tuple(self.takes(state, data))
-        if event not in table.event_members and not (isinstance(event, str) and name in {row.name for row in table.events}):
-            return Refused(who or table.name, table.states[state].name, name, takes, f"{table.name} has no event {event!r}")
+        if event not in table.event_members and not (
+            isinstance(event, str) and name in {row.name for row in table.events}
+        ):
+            return Refused(
+                who or table.name, table.states[state].name, name, takes, f"{table.name} has no event {event!r}"
+            )
         return Refused(who or table.name, table.states[state].name, name, takes, self._why(state, data, name))
 
     def _why(self, state: int, data: Data, event: str) -> str:
         if self.cells[state][self.table.event_index(event)] is None or not data:
             return ""
-        values = ", ".join(f"{row.name} = {shown(row, value)}" for row, value in zip(self.table.variables, data, strict=True))
+        values = ", ".join(
+            f"{row.name} = {shown(row, value)}" for row, value in zip(self.table.variables, data, strict=True)
+        )
         return f"its guard does not hold with {values}"
 
 

@@ -139,8 +139,8 @@ def test_one_timeout_moves_all_that_hangs_on_the_job_and_nothing_else(jobs: int)
             {"state": "quarantined", "tainted": "false"},
         ),
         ("requests", 1): (
-            {"state": "prefill", "job": "jobs[1]", "kv": "kvs[1]"},
-            {"state": "failed", "job": "none", "kv": "kvs[1]"},
+            {"state": "prefill", "job": "jobs[1]", "kv": "kvs[1]", "restarts": "0"},
+            {"state": "failed", "job": "none", "kv": "kvs[1]", "restarts": "0"},
         ),
         ("kvs", 1): (
             {"state": "in_flight", "length": "0", "target": "1", "job": "jobs[1]"},

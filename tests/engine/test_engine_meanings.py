@@ -330,8 +330,7 @@ def test_a_guard_that_divides_by_zero_refuses() -> None:
         "  share: {by: engine, pick: {b: boxes}, when: 6 // b.load == 3, fire: {b: lift}}\n"
         "  set:   {by: engine, pick: {b: boxes}, fire: {b: knock}, set: {b.load: 6 % b.load}}\n"
         "  fill:  {by: engine, pick: {b: boxes}, fire: {b: knock}, set: {b.load: 2}}\n"
-        "  any:   {by: engine, when: any(6 // b.load == 3 for b in boxes if b is open), fire: {spare: lift}}\n"
-        + LIFT
+        "  any:   {by: engine, when: any(6 // b.load == 3 for b in boxes if b is open), fire: {spare: lift}}\n" + LIFT
     )
     assert not it.would("share", b=0)
     assert str(refusal(lambda: it.apply("share", b=0))) == "share(b=0) refused: `(6 // b.load) == 3` divides by zero"

@@ -10,9 +10,7 @@ from calfsm.explore.systems import explore, story
 
 SCOPE = {"requests": 1, "jobs": 1, "buffers": 1, "lanes": 1, "limit": 1}
 
-TIMEOUT = (
-    "j: wait_timeout, j.buffer: wait_timeout, requests where job == j: fail, kvs where job == j: suspect"
-)
+TIMEOUT = "j: wait_timeout, j.buffer: wait_timeout, requests where job == j: fail, kvs where job == j: suspect"
 SUBMITTED = (
     "    done:           completing\n"
     "    ccu_exception:  {to: completing, set: {tainted: true}}\n"

@@ -122,7 +122,7 @@ def test_every_pair_of_state_and_event_has_one_transition_or_none(table: Table) 
         (device.TABLE, "device in ready takes rejected only when `rejects < max_rejects`"),
         (kv.TABLE, "kv in held takes reserve only when `length < max_length`"),
         (model.TABLE, "model in draining takes drained only when `leaving`"),
-        (request.TABLE, r"request in finished takes release only when `\(kv != none\) and \(job == none\)`"),
+        (request.TABLE, "request in prefill takes reset only when `restarts < max_restarts`"),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
