@@ -7,7 +7,7 @@ change, so that asking costs the same whatever the number of instances.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -36,8 +36,11 @@ class Instances:
         self.rows: list[Rows] = []
         self.states: list[list[int]] = []
         self.data: list[list[Data]] = []
-        self.members: list[list[dict[int, None]]] = []
-        """Instances by part and state, in the order in which they entered it."""
+        self.members: list[list[OrderedDict[int, None]]] = []
+        """Instances by part and state, in the order in which they entered it.
+
+        Ordered dicts: the first of a plain dict that is emptied from the front is found behind all that have gone.
+        """
         for part in system.parts:
             rows = part.table.rows(**{row.name: params[row.name] for row in part.table.params})
             count = len(self.states[part.per]) if part.per >= 0 else self.constant(part.count)
@@ -48,8 +51,8 @@ class Instances:
             self.rows.append(rows)
             self.states.append([part.table.initial] * count)
             self.data.append([rows.data] * count)
-            self.members.append([{} for _ in part.table.states])
-            self.members[-1][part.table.initial] = dict.fromkeys(range(count))
+            self.members.append([OrderedDict() for _ in part.table.states])
+            self.members[-1][part.table.initial] = OrderedDict.fromkeys(range(count))
         self.domains = [self._domains(part) for part in range(len(system.parts))]
         self.stays: Counter[tuple[int, Outcome]] = Counter()
         """How often each answer that stays was given, by part."""
