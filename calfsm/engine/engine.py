@@ -16,6 +16,7 @@ from typing import Any
 from calfsm.engine.binding import Bound
 from calfsm.engine.code import Term
 from calfsm.engine.instances import Instances
+from calfsm.engine.observers import tell
 from calfsm.engine.refusals import ActionRefused, why_not
 from calfsm.engine.steps import Change, Changed, Effect, Moved, Step, argument_names, call_text
 from calfsm.engine.system import System
@@ -85,7 +86,7 @@ class Engine:
             self.refusals[action] += 1
             raise why_not(self._instances, bound, values)
         if self._observers:
-            self._tell(step)
+            tell(self._observers, step)
         return step
 
     def would(self, action: str, /, **arguments: int) -> bool:
@@ -228,16 +229,6 @@ class Engine:
             self._observers = tuple(other for other in self._observers if other is not entry)
 
         return stop
-
-    def _tell(self, step: Step) -> None:
-        errors: list[Exception] = []
-        for (observer,) in self._observers:
-            try:
-                observer(step)
-            except Exception as error:
-                errors.append(error)
-        if errors:
-            raise ExceptionGroup(f"{step.action} is done; observers raised", errors)
 
 
 def _integer(bound: Bound, arguments: Mapping[str, Any], name: str) -> int:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NoReturn
 
+from calfsm.engine.observers import tell
 from calfsm.engine.table import Move, Table, Word, shown, value_of
 
 Observer = Callable[[Move], None]
@@ -77,7 +78,7 @@ class Machine:
         if outcome.stay is not None:
             self.stays[move.source, move.event] += 1
         if self._observers:
-            self._tell(move)
+            tell(self._observers, move)
         return move
 
     def takes(self) -> list[str]:
@@ -93,16 +94,6 @@ class Machine:
             self._observers = tuple(other for other in self._observers if other is not entry)
 
         return stop
-
-    def _tell(self, move: Move) -> None:
-        errors: list[Exception] = []
-        for (observer,) in self._observers:
-            try:
-                observer(move)
-            except Exception as error:
-                errors.append(error)
-        if errors:
-            raise ExceptionGroup(f"{move} is done; observers raised", errors)
 
     def _refuse(self, event: Word | str) -> NoReturn:
         self.refusals[self.state, str(event)] += 1

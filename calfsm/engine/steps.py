@@ -86,6 +86,9 @@ class Step:
         arguments = self.arguments if self._action.effects else {}
         return tuple(Effect(name, arguments) for name in self._action.effects)
 
+    def __str__(self) -> str:
+        return call_text(self._action, self._arguments)
+
     def __repr__(self) -> str:
         return f"<{call_text(self._action, self._arguments)}: {', '.join(map(str, self.moves))}>"
 

@@ -492,7 +492,7 @@ def test_when_observers_raise_all_are_told_and_the_step_stands() -> None:
     it.observe(broken)
     it.observe(told.append)
     it.observe(broken)
-    with pytest.raises(ExceptionGroup, match="lift is done; observers raised") as caught:
+    with pytest.raises(ExceptionGroup, match=r"lift\(b=0\) is done; observers raised") as caught:
         it.apply("lift", b=0)
     assert [str(error) for error in caught.value.exceptions] == ["lift", "lift"]
     assert (len(told), states(it)[0], it.refusals) == (1, "open", {})
