@@ -64,6 +64,8 @@ class SimulatedDevice:
         for name, size in (("memory_capacity", memory_capacity), ("lanes", lanes), ("log_size", log_size)):
             if size is not None and size < 1:
                 raise ValueError(f"{name} must be 1 or more, got {size}")
+        if plan is not None and not isinstance(plan, FaultPlan):
+            raise TypeError(f"plan is a FaultPlan (FaultPlan.load reads a file), not {plan!r}")
         self.plan = plan or FaultPlan()
         self.timing = timing or Timing()
         self.generation = 0

@@ -108,6 +108,11 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"{guess}write one of {', '.join(known)}"
 
 
+def _task_name(task: TaskType | str | None) -> str | None:
+    """A task by its name; the enum's members are taken too."""
+    return task.value if isinstance(task, TaskType) else task
+
+
 @attrs.frozen
 class Fault:
     """One fault of a plan. `delay` is in seconds. Raises BadPlan if it is not one the device knows (see FAULTS)."""
@@ -116,7 +121,7 @@ class Fault:
     fault: str
     nth: int = 1
     times: int = 1
-    task: str | None = None
+    task: str | None = attrs.field(default=None, converter=_task_name)
     delay: float | None = None
     ran: bool | None = None
     value: str | None = None
@@ -124,7 +129,7 @@ class Fault:
 
     def __attrs_post_init__(self) -> None:
         """Refuse what makes no sense, all of it at once."""
-        problems = list(_problems(self))
+        problems = list(_mistyped(self)) or list(_problems(self))
         if problems:
             raise BadPlan(problems)
 
@@ -152,7 +157,14 @@ class Fault:
 
 
 def _as_tuple(faults: Iterable[Fault]) -> tuple[Fault, ...]:
-    return tuple(faults)
+    made = tuple(faults)
+    for index, fault in enumerate(made):
+        if not isinstance(fault, Fault):
+            what = f"{fault!r} is not a Fault"
+            raise BadPlan(
+                [Problem("wrong-type", what, "build it with Fault(…), or read the plan from YAML", index=index)]
+            )
+    return made
 
 
 @attrs.define
@@ -206,6 +218,28 @@ class FaultPlan:
     def unused(self) -> list[Fault]:
         """The faults that never struck: at the end of a run, a sign that the plan missed what it was written for."""
         return [fault for fault, struck in zip(self.faults, self._struck, strict=True) if not struck]
+
+
+_TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
+    "on": ("a word", (str,)),
+    "fault": ("a word", (str,)),
+    "nth": ("a whole number", (int,)),
+    "times": ("a whole number", (int,)),
+    "task": ("a task", (str,)),
+    "delay": ("a number of seconds", (int, float)),
+    "ran": ("true or false", (bool,)),
+    "value": ("a word", (str,)),
+    "blocks": ("true or false", (bool,)),
+}
+"""What the fields of a fault are made of, in words and in types."""
+
+
+def _mistyped(fault: Fault) -> Iterable[Problem]:
+    for name, (words, types) in _TYPES.items():
+        value = getattr(fault, name)
+        optional = value is None and name not in ("on", "fault", "nth", "times")
+        if not optional and (not isinstance(value, types) or (isinstance(value, bool) and bool not in types)):
+            yield Problem("wrong-type", f"`{name}` is {value!r}", f"write {words}", name)
 
 
 def _problems(fault: Fault) -> Iterable[Problem]:

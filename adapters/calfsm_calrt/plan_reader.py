@@ -43,6 +43,9 @@ class _Reader:
     def _items(self, text: str) -> list[Any]:
         try:
             root = _compose(text, Loader=yaml.SafeLoader)
+        except RecursionError:
+            self._say(None, "too-deep", "the text is nested too deeply", "a plan is a list of small mappings")
+            return []
         except yaml.YAMLError as broken:
             mark = getattr(broken, "problem_mark", None)
             said = getattr(broken, "problem", None) or str(broken).splitlines()[0]

@@ -37,12 +37,12 @@ class Compiled:
     findings: tuple[Finding, ...] = ()
 
 
-def load(paths: Iterable[Path]) -> Compiled:
-    """Read, check and compile spec files.
+def load(paths: Iterable[Path] | Path | str) -> Compiled:
+    """Read, check and compile spec files, a folder standing for all in it.
 
-    Raises SpecErrors when a check fails, OSError when a file cannot be opened.
+    Raises SpecErrors when a check fails; a file that cannot be opened is a finding too.
     """
-    result = check_files(list(paths))
+    result = check_files([Path(paths)] if isinstance(paths, str | Path) else list(paths))
     findings = [*result.findings, *_one_module_each(result.machines, result.systems, result.profiles)]
     if any(finding.severity is Severity.ERROR for finding in findings):
         raise SpecErrors(findings)

@@ -307,13 +307,20 @@ def shown(row: VariableRow, value: int) -> str:
 
 
 class Refused(Exception):
-    """An event was refused, and nothing has changed. `takes`: the events that would move."""
+    """An event was refused, and nothing has changed. `takes`: the events that would move.
 
-    def __init__(self, subject: str, state: str, event: str, takes: tuple[str, ...], why: str = "") -> None:
+    An implementation of one's own that a suite is run against may raise it with a text alone, or with nothing.
+    """
+
+    def __init__(
+        self, subject: str = "refused", state: str = "", event: str = "", takes: tuple[str, ...] = (), why: str = ""
+    ) -> None:
         self.subject, self.state, self.event, self.takes, self.why = subject, state, event, takes, why
         super().__init__(subject, state, event, takes, why)
 
     def __str__(self) -> str:
+        if not self.event:
+            return self.subject
         because = f" ({self.why})" if self.why else ""
         *most, last = self.takes or ("nothing",)
         takes = f"{', '.join(most)} or {last}" if most else last

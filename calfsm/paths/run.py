@@ -89,12 +89,13 @@ def _why(do: Callable[[], None], refused: bool, implementation: Implementation, 
         except Refused as error:
             refusal = error
         found = implementation.world()
+        different = list(differences(expected, found))
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     if refusal is not None and not refused:
         return str(refusal)
     taken = ["it was taken"] if refused and refusal is None else []
-    return "; ".join([*taken, *differences(expected, found)])
+    return "; ".join([*taken, *different])
 
 
 def told(expected: World, found: World) -> str:
@@ -103,11 +104,14 @@ def told(expected: World, found: World) -> str:
 
 
 def differences(expected: World, found: World) -> Iterator[str]:
-    """Each value of `found` that is not as expected."""
+    """Each value of `found` that is not as expected. Raises TypeError for what is not a state."""
+    if not isinstance(found, dict) or not all(isinstance(values, dict) for values in found.values()):
+        raise TypeError(f"world() gave {found!r}; give instances to their values, as in {expected!r}")
     for who, values in expected.items():
         for name, value in values.items():
             if found.get(who, {}).get(name) != value:
-                yield f"{who}.{name} is {found.get(who, {}).get(name, 'missing')}, must be {value}"
+                is_ = found.get(who, {}).get(name, "missing")
+                yield f"{who}.{name} is {is_ if isinstance(is_, str) else repr(is_)}, must be {value}"
     for who, values in found.items():
         if who not in expected:
             yield f"{who} is not in the spec"

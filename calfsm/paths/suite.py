@@ -120,10 +120,10 @@ def _step(step: SuiteStep) -> dict[str, Any]:
     return record
 
 
-def load(path: Path) -> Suite:
+def load(path: Path | str) -> Suite:
     """Read a suite. Raises BadSuite with the line at fault, OSError when the file cannot be opened."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise BadSuite(f"{path}: not UTF-8 at byte {error.start}") from None
     return parse(text.split("\n"), str(path))

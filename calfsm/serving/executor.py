@@ -32,6 +32,7 @@ from calfsm.serving.messages import (
 )
 from calfsm.serving.operations import Operations
 from calfsm.serving.policy import Policy
+from calfsm.serving.profiles import fitting
 from calfsm.serving.records import JobRecord, PoolItem, Records
 from calfsm.serving.runtime import Manifest, Runtime, RuntimeFault
 from calfsm.serving.runtime_side import RuntimeSide
@@ -46,9 +47,8 @@ class Executor:
     """Serves requests on one device.
 
     `runtime` and `clock` belong together (a simulated device shares its clock). `profile` gives the numbers, its
-    deadlines in seconds; `policy` chooses. Raises TypeError or ValueError for a profile that the system cannot be built
-    with, KeyError for one without a needed deadline, ValueError for a system that asks for effects which nobody here
-    performs.
+    deadlines in seconds; `policy` chooses. Raises TypeError or ValueError for a profile that cannot be
+    served with, ValueError for a system that asks for effects which nobody here performs.
     """
 
     def __init__(
@@ -60,6 +60,7 @@ class Executor:
         policy: Policy | None = None,
         system: System = SYSTEM,
     ) -> None:
+        fitting(profile, system)
         self.runtime, self.clock, self.profile = runtime, clock, profile
         self.engine = Engine(system, **profile.params)
         self.policy = policy or Policy()
@@ -124,6 +125,11 @@ class Executor:
         """What was odd about the runtime, so that it gets one job at a time; else empty (source design 5.2)."""
         return self._runtime_side.parallelism.doubt
 
+    @property
+    def in_a_turn(self) -> bool:
+        """Whether `pump` is at work, so that who asks was called by it."""
+        return self._pumping
+
     def snapshot(self) -> dict[str, list[dict[str, Any]]]:
         """The whole state, in the spec's words."""
         return self.engine.described()
@@ -132,6 +138,8 @@ class Executor:
 
     def load(self, manifest: Manifest) -> None:
         """Begin to load a model. Raises ActionRefused when one is there already, or the device is not ready."""
+        if not isinstance(manifest, Manifest):
+            raise TypeError(f"a model is loaded by its Manifest, not by {manifest!r}")
         self.perform(Choice("load", {}))
         self.manifest, self.failure = manifest, ""
 
