@@ -49,6 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what_if.add_arguments(parser)
     manners.add_format(parser)
     parser.epilog = """
+With --fast or --no-liveness only `always` is judged, and the exit code is of that.
+
 exit codes: 0 every property holds; 1 one is broken, or a state is stuck; 2 not decided: the search was stopped, there
 were too many states to judge all, or it could not begin.
 """

@@ -83,7 +83,8 @@ def _record(system: System, scope: Mapping[str, int], result: FastResult) -> dic
 def _tell(system: System, scope: Mapping[str, int], model: SystemModel, result: FastResult) -> None:
     from calfsm.explore.systems import story
 
-    manners.say(f"{manners.painted(system.name, 'bold')} at {specs.shown_scope(scope)}")
+    at = f" at {specs.shown_scope(scope)}" if scope else ""
+    manners.say(f"{manners.painted(system.name, 'bold')}{at}")
     manners.say(
         f"{result.states:,} states, {result.transitions:,} transitions, depth {result.depth}, {result.seconds:.1f} s "
         f"({result.states / max(result.seconds, 1e-9):,.0f} states/s, {result.bytes_per_state:.0f} bytes a state, "

@@ -148,7 +148,8 @@ def _files_under(folder: Path) -> list[Path]:
     found: list[Path] = []
     for place, folders, names in os.walk(folder, onerror=_raise):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        found += [Path(place, name) for name in sorted(names) if name.endswith(SUFFIXES) and not name.startswith(".")]
+        named = [Path(place, name) for name in sorted(names) if name.endswith(SUFFIXES) and not name.startswith(".")]
+        found += [path for path in named if path.is_file() or not path.exists()]  # a pipe would never end
     if not found:
         raise CannotTry(
             f"{folder} holds no spec",

@@ -186,6 +186,8 @@ def _explored(system: System, name: str, scope: dict[str, int], clock: _Watch, s
         if not broken
         else f"; broken: {', '.join(broken)}"
     )
+    if not result.verdicts and not broken:
+        held = "; there is no `always` to judge"
     if broken or result.complete:
         return clock.found("explore", f"{system.name}, {name}", not broken, size + held)
     return clock.found(

@@ -24,6 +24,8 @@ from calfsm.explore.what_if import BentModel, WhatIf
 
 LIVENESS_STATES = 300_000
 """With more states than this, `eventually` and `home` are judged only when it is asked for."""
+STOPPED_CASES = 200_000
+"""With more states times instances than this in a search that was stopped, its runs are not judged."""
 HOME = "home"
 """What the verdict on `home` is called; an `eventually` property of that name hides it."""
 CLIENT = "client"
@@ -123,6 +125,9 @@ def promises(
     names = [row.name for row in system.eventually] + ([HOME] if system.home is not None else [])
     if graph.dropped:
         return dict.fromkeys(names, Promise(Verdict.UNDECIDED, f"more than {graph.limit:,} states"))
+    cases = sum(len(instances(model, row)) for row in system.eventually)
+    if not complete and len(graph.states) * cases > STOPPED_CASES:  # whoever set a limit does not want to wait
+        return dict.fromkeys(names, Promise(Verdict.UNDECIDED, "the search was stopped"))
     unbroken = Promise(Verdict.HOLDS if complete else Verdict.UNDECIDED)
     judging = judging or (lambda name: None)
     judged: dict[str, Promise] = {}
