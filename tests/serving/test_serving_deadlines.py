@@ -262,7 +262,7 @@ def test_moving_among_states_with_one_duration_does_not_start_it_again() -> None
 def test_a_profile_without_a_needed_duration_is_refused() -> None:
     profile = phase_a.PROFILE._replace(deadlines={"wait_timeout": 1.0})
     clock = VirtualClock()
-    with pytest.raises(KeyError, match="reset_timeout"):
+    with pytest.raises(ValueError, match="profile phase_a does not say how long configure_timeout is"):
         Executor(SimulatedDevice(clock), clock, profile=profile)
 
 
