@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path as FilePath
 from typing import Any
 
 import pytest
+from arithmetic import OPERATORS
 
 from calfsm.engine.system import Profile, System
 from calfsm.engine.table import AlternativeRow, Table, VariableRow
@@ -30,20 +30,6 @@ from calfsm.spec.read import read_spec
 SPECS = FilePath(__file__).parents[2] / "specs"
 MACHINES = [path.stem for path in sorted((SPECS / "machines").glob("*.yaml"))]
 PROFILES = [path.stem for path in sorted((SPECS / "profiles").glob("*.yaml"))]
-
-OPERATORS: dict[str, Any] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": operator.floordiv,
-    "%": operator.mod,
-}
 
 Values = Mapping[str, Any]
 """Names to values, as the spec has them: bools, integers, words; an empty reference is None."""

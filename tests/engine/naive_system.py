@@ -7,9 +7,10 @@ looks through an empty reference raises Empty, and the test around it is false.
 from __future__ import annotations
 
 import copy
-import operator
 from collections.abc import Mapping
 from typing import Any
+
+from arithmetic import OPERATORS
 
 from calfsm.compile.load import compile_specs
 from calfsm.engine.engine import Engine
@@ -17,20 +18,6 @@ from calfsm.engine.system import System
 from calfsm.spec.expressions import Aggregate, Arithmetic, Both, Compare, Expression, Not, Number, Path, Truth, Within
 from calfsm.spec.model import Alternative, Bound, MachineSpec, Participant, SystemSpec, Variable
 from calfsm.spec.read import read_spec_text
-
-OPERATORS: dict[str, Any] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": operator.floordiv,
-    "%": operator.mod,
-}
 
 Instance = tuple[str, int]
 Names = Mapping[str, Any]

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
+
+from arithmetic import OPERATORS
 
 from calfsm.engine.code import Term
 from calfsm.engine.table import AlternativeRow, Table
-
-_OPERATORS = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": operator.floordiv,
-    "%": operator.mod,
-}
 
 
 class Reference:
@@ -67,6 +54,6 @@ class Reference:
             case ("or", *items):
                 return int(any(self.value(item) for item in items))
             case (op, left, right):
-                result: Any = _OPERATORS[op](self.value(left), self.value(right))
+                result: Any = OPERATORS[op](self.value(left), self.value(right))
                 return int(result)
         raise AssertionError(f"{term!r} is not a term of a machine")
