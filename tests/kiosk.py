@@ -117,5 +117,7 @@ def look_at_lasso(whole: Whole, name: str) -> None:
     turn = states[len(lasso.trace.steps) :]
     taken = {call for call, _ in lasso.cycle}
     possible = [set(whole.model.actions(state)) for state in turn]
-    always = set.intersection(*possible)
-    assert not {call for call in always - taken if system.actions[call[0]].by in system.fair}
+    always, somewhere = set.intersection(*possible), set.union(*possible)
+    who = {call: {system.actions[call[0]].by, system.actions[call[0]].name} for call in somewhere}
+    assert not {call for call in always - taken if who[call] & set(system.fair)}
+    assert not {call for call in somewhere - taken if who[call] & set(system.strongly_fair)}

@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "explore": {"engine"},
     "serving": {"engine", "tables"},
     "paths": {"engine", "explore", "serving"},
-    "render": {"engine", "compile", "spec"},
+    "render": {"engine", "compile", "spec", "explore"},
     "export": {"engine"},
     "cli": {"spec", "check", "engine", "tables", "compile", "explore", "serving", "paths", "render", "export"},
 }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from calfsm.check.kinds import Kind, Problem, SystemScope, Unclear, unknown_part
+from calfsm.check.kinds import Kind, Problem, SystemScope, Unclear, unknown_part, unknown_reference
 from calfsm.check.parts import Machines, all_known, local_names
-from calfsm.check.wording import near, owned, quoted
+from calfsm.check.wording import near, quoted
 from calfsm.spec.expressions import Aggregate, Both, Expression, Not, Path, Truth, Within, text_of, walk
 from calfsm.spec.findings import Finding, Severity, listed
 from calfsm.spec.model import Action, Alternative, MachineSpec, Participant, Source, SystemSpec
@@ -61,11 +61,7 @@ def _referring(participant: Participant, scope: SystemScope) -> tuple[str, list[
     declared = machine.vars.get(variable)
     problems = []
     if declared is None or declared.ref is None:
-        references = [name for name, var in machine.vars.items() if var.ref is not None]
-        message = f"{machine.name} has no reference `{variable}`"
-        because = owned(machine.name, "references", references)
-        fix = near(variable, references, "name one of these")
-        problems.append(Problem("unknown-variable", 0, message, because, fix))
+        problems.append(unknown_reference(variable, machine))
     try:
         kind = scope.resolve(target)
     except Unclear as unclear:
@@ -207,7 +203,7 @@ def possible_actions(system: SystemSpec, machines: Machines) -> Iterator[Finding
     for name, action in system.actions.items():
         for participant, events, part in participants(system, machines, action):
             machine = machines.get(system.parts[part].machine)
-            if machine is None or _is_many(participant) or any(event not in machine.events for event in events):
+            if machine is None or is_many(participant) or any(event not in machine.events for event in events):
                 continue
             states = states_under(system, action, participant.path, machine)
             if run(machine, states, events)[0]:
@@ -221,7 +217,8 @@ def possible_actions(system: SystemSpec, machines: Machines) -> Iterator[Finding
             yield Finding("impossible-action", place, message, because, "mend the guard, or fire another event")
 
 
-def _is_many(participant: Participant) -> bool:
+def is_many(participant: Participant) -> bool:
+    """Whether it may be several instances, or none: `all PART`, `PART where …`."""
     return participant.every or participant.where is not None
 
 
@@ -239,7 +236,7 @@ def set_once(system: SystemSpec, machines: Machines) -> Iterator[Finding]:
                 machine = machines.get(system.parts[part].machine)
                 if machine is None or not _is_among(owner, participant, part, scope):
                     continue
-                if any(variable in a.set for a in _answers(system, action, participant, machine, events)):
+                if any(variable in a.set for a in answers(system, action, participant, machine, events)):
                     yield Finding(
                         "set-twice",
                         system.places.key("actions", name, "set", target),
@@ -249,17 +246,21 @@ def set_once(system: SystemSpec, machines: Machines) -> Iterator[Finding]:
                     )
 
 
-def _answers(
+def answers(
     system: SystemSpec, action: Action, participant: Participant, machine: MachineSpec, events: Iterable[str]
 ) -> list[Alternative]:
-    many = _is_many(participant)
-    states = list(machine.states) if many else states_under(system, action, participant.path, machine)
-    return run(machine, states, events)[1]
+    """All that may answer when a participant takes some events."""
+    return run(machine, possible_states(system, action, participant, machine), events)[1]
+
+
+def possible_states(system: SystemSpec, action: Action, participant: Participant, machine: MachineSpec) -> list[str]:
+    """The states in which an action may find a participant."""
+    return list(machine.states) if is_many(participant) else states_under(system, action, participant.path, machine)
 
 
 def _is_among(owner: Path, participant: Participant, part: str, scope: SystemScope) -> bool:
     """Whether the instance at `owner` surely is a participant."""
-    if not _is_many(participant):
+    if not is_many(participant):
         return participant.path == owner
     if not participant.every:
         return False
@@ -297,7 +298,7 @@ def _is_clocked(
             continue
         for participant, events, its_part in participants(system, machines, action):
             if its_part == part and event in events:
-                many = _is_many(participant)
+                many = is_many(participant)
                 if many or state in states_under(system, action, participant.path, machine):
                     return True
     return False
@@ -356,6 +357,21 @@ def _asks_itself(node: Expression, variable: str, moving: Collection[str]) -> bo
     return True
 
 
+def known_speakers(system: SystemSpec, machines: Machines) -> Iterator[Finding]:
+    """Who is fair is a source, or an action of the system."""
+    sources = [source.value for source in Source]
+    for section in ("fair", "strongly_fair"):
+        for number, name in enumerate(getattr(system, section)):
+            if name not in sources and name not in system.actions:
+                yield Finding(
+                    "unknown-source",
+                    system.places.value(section, number),
+                    f"nobody is called `{name}`, and no action of {system.name} is",
+                    f"who speaks is one of {listed(sources, 'or')}",
+                    near(name, [*sources, *system.actions], "write one of these, or the name of an action"),
+                )
+
+
 RULES = (
     named_participants,
     known_events,
@@ -364,4 +380,5 @@ RULES = (
     set_once,
     clocked_deadlines,
     local_aggregates,
+    known_speakers,
 )

@@ -22,6 +22,8 @@ _S = TypeVar("_S", bound=Spec)
 
 FOLDERS = {"machine": "machines", "system": "systems"}
 """Where a file's neighbours of a kind are looked for: in this folder, beside the file or beside its folder."""
+EXAMPLES = "examples"
+"""A folder of this name is passed over in the folder around it: what it holds is shown, neither served nor drawn."""
 
 
 @attrs.frozen
@@ -45,10 +47,11 @@ class CheckResult:
 
 
 def check_files(paths: Iterable[Path | str]) -> CheckResult:
-    """Read and judge spec files; a folder stands for all `*.yaml` in it. Never raises: what is wrong is a finding.
+    """Read and judge spec files; a folder stands for all `*.yaml` in it, but for those in a folder of EXAMPLES.
 
-    The machines that a system names, and the system that a profile names, are looked for among the files, and then in
-    the folders `machines` and `systems` beside them; what is brought in this way is judged as well.
+    Never raises: what is wrong is a finding. The machines that a system names, and the system that a profile names, are
+    looked for among the files, and then in the folders `machines` and `systems` beside them; what is brought in this
+    way is judged as well.
     """
     desk = _Desk()
     for path in _unfolded(paths):
@@ -60,7 +63,7 @@ def check_files(paths: Iterable[Path | str]) -> CheckResult:
 def _unfolded(paths: Iterable[Path | str]) -> Iterator[Path]:
     for path in map(Path, paths):
         if path.is_dir():
-            yield from sorted(path.rglob("*.yaml"))
+            yield from (p for p in sorted(path.rglob("*.yaml")) if EXAMPLES not in p.relative_to(path).parts[:-1])
         else:
             yield path
 

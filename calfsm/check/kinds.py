@@ -253,6 +253,14 @@ def unknown_part(name: str, system: SystemSpec, offset: int = 0) -> Problem:
     return Problem("unknown-part", offset, f"{system.name} has no part `{name}`", because, fix)
 
 
+def unknown_reference(name: str, machine: MachineSpec) -> Problem:
+    """The problem of a reference that a machine does not have."""
+    references = [known for known, variable in machine.vars.items() if variable.ref is not None]
+    because = owned(machine.name, "references", references)
+    fix = near(name, references, "name one of these")
+    return Problem("unknown-variable", 0, f"{machine.name} has no reference `{name}`", because, fix)
+
+
 def _unknown_name(path: Path, owner: str, known: Collection[str]) -> Problem:
     message = f"`{path.root}` means nothing in {owner}"
     because = f"the names known here are {listed(known)}" if known else "no names are known here"

@@ -55,6 +55,9 @@ def expressions(system: SystemSpec) -> Iterator[Written]:
     for name, action in system.actions.items():
         if action.when is not None:
             yield Written(("actions", name, "when"), action.when, local_names(action))
+    for name, resource in system.resources.items():
+        if resource.unless is not None:
+            yield Written(("resources", name, "unless"), resource.unless)
     for name, claim in system.always.items():
         yield Written(("always", name), claim)
     for name, leads in system.eventually.items():
@@ -399,6 +402,8 @@ def said_in(system: SystemSpec) -> set[str]:
     said: set[str] = set()
     for part in system.parts.values():
         said.add(str(part.count))
+    for resource in system.resources.values():
+        said.update(*resource.held_by.values())
     for written in expressions(system):
         said |= set(_names(written.expression))
     for action in system.actions.values():

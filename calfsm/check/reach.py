@@ -18,7 +18,7 @@ def moves(spec: MachineSpec) -> Moves:
     found: dict[str, set[str]] = {state: set() for state in spec.states}
     for path, event, alternative in alternatives(spec):
         if alternative.to is not None:
-            for state in _answering(spec, path, event):
+            for state in answering(spec, path, event):
                 found[state].update([alternative.to] if alternative.to in spec.states else spec.states)
     return {state: frozenset(targets) for state, targets in found.items()}
 
@@ -90,7 +90,7 @@ def final_states_stay(spec: MachineSpec) -> Iterator[Finding]:
     for path, event, alternative in alternatives(spec):
         if alternative.to is None:
             continue
-        for state in _answering(spec, path, event):
+        for state in answering(spec, path, event):
             if spec.states[state].final:
                 yield Finding(
                     "final-left",
@@ -101,7 +101,7 @@ def final_states_stay(spec: MachineSpec) -> Iterator[Finding]:
                 )
 
 
-def _answering(spec: MachineSpec, path: DataPath, event: str) -> list[str]:
+def answering(spec: MachineSpec, path: DataPath, event: str) -> list[str]:
     """The states that answer an event with the cell at a path: its own, or all that leave it to `anywhere`."""
     if path[0] == "anywhere":
         return [state for state in spec.states if event not in spec.transitions.get(state, {})]

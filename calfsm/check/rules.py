@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from calfsm.check import actions, choice, decisions, names, parts, profiles, reach
+from calfsm.check import actions, choice, decisions, names, ownership, parts, profiles, reach, resources
 from calfsm.spec.findings import Finding, in_file_order
 from calfsm.spec.model import MachineSpec, ProfileSpec, SystemSpec
 
 MACHINE_RULES = (*names.RULES, *choice.RULES, *reach.RULES, *decisions.RULES)
-SYSTEM_RULES = (*parts.RULES, *actions.RULES)
+SYSTEM_RULES = (*parts.RULES, *actions.RULES, *resources.RULES, *ownership.RULES)
 PROFILE_RULES = profiles.RULES
 
 

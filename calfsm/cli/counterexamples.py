@@ -1,4 +1,4 @@
-"""Counterexamples as files: a story, a diagram, a suite of one case, and a test."""
+"""Counterexamples as files: a story, two diagrams, a suite of one case, and a test."""
 
 from __future__ import annotations
 
@@ -11,36 +11,40 @@ from typing import TYPE_CHECKING
 from calfsm.cli import manners
 
 if TYPE_CHECKING:
-    from calfsm.explore.judging import Whole
+    from calfsm.explore.systems import SystemModel
     from calfsm.explore.tell import Counterexample
     from calfsm.paths.suite import Suite
 
 
 def files(
-    whole: Whole, found: Counterexample, name: str, specs: Sequence[Path], folder: Path, bent: str = ""
+    model: SystemModel, found: Counterexample, name: str, specs: Sequence[Path], folder: Path, bent: str = ""
 ) -> dict[str, str]:
     """The files of one counterexample. `specs` and `bent`: what its test loads, and how it changes that."""
     from calfsm.explore import tell
     from calfsm.paths.suite import dump
+    from calfsm.render.mermaid import sequence_mermaid
+    from calfsm.render.sequence import interaction
+    from calfsm.render.sequence_svg import sequence_svg
 
+    shown = interaction(model, found)
     return {
-        f"{name}.txt": tell.told(whole, found) + "\n",
-        f"{name}.mmd": tell.mermaid(whole, found),
-        f"{name}.jsonl": dump(suite_of(whole, found)),
-        f"test_{name}.py": tell.pytest_text(whole, found, [_seen_from(folder, path) for path in specs], bent),
+        f"{name}.txt": tell.told(model, found) + "\n",
+        f"{name}.mmd": sequence_mermaid(shown),
+        f"{name}.svg": sequence_svg(shown),
+        f"{name}.jsonl": dump(suite_of(model, found)),
+        f"test_{name}.py": tell.pytest_text(model, found, [_seen_from(folder, path) for path in specs], bent),
     }
 
 
-def suite_of(whole: Whole, found: Counterexample) -> Suite:
+def suite_of(model: SystemModel, found: Counterexample) -> Suite:
     """A suite of one case: the trace, and one turn of the cycle."""
     from calfsm.explore.tell import calls
     from calfsm.paths.generate import world_of
     from calfsm.paths.suite import Case, Suite, SuiteStep, difference
 
-    model = whole.model
     before = start = world_of(model, found.trace.start)
     steps = []
-    for (name, arguments), (call, state) in zip(calls(whole, found.steps), found.steps, strict=True):
+    for (name, arguments), (call, state) in zip(calls(model, found.steps), found.steps, strict=True):
         after = world_of(model, state)
         by = model.system.actions[call[0]].by
         steps.append(SuiteStep(name, arguments, by, False, difference(before, after)))

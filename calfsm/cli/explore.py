@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from calfsm.cli import fast, manners, specs, what_if
+from calfsm.cli import fast, manners, reduction, specs, spread, what_if
 from calfsm.cli.fast import progress_line
 
 if TYPE_CHECKING:
     from calfsm.compile.load import Compiled
     from calfsm.engine.system import System
+    from calfsm.explore.compiled.shares import Load
     from calfsm.explore.judging import Whole
     from calfsm.explore.tell import Counterexample
 
@@ -30,26 +31,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     system.complete = manners.FILES  # type: ignore[attr-defined]
     specs.add_scope(parser)
     parser.add_argument("--profile", metavar="NAME", help="the scope of a profile; --scope goes over it")
-    parser.add_argument("--max-states", type=_positive, metavar="N", help="stop after N states")
-    parser.add_argument("--max-seconds", type=_positive, metavar="S", help="stop after S seconds")
+    parser.add_argument("--max-states", type=specs.positive, metavar="N", help="stop after N states")
+    parser.add_argument("--max-seconds", type=specs.positive, metavar="S", help="stop after S seconds")
     parser.add_argument(
         "--liveness",
         action=argparse.BooleanOptionalAction,
-        help="judge `eventually` and `home`, however many states there are, or leave them out",
+        help="judge `eventually`, `home` and what comes back, however many states there are, or leave them out",
     )
     folder = parser.add_argument(
-        "--counterexamples", type=Path, metavar="DIR", help="write each there: a story, a diagram, a suite and a test"
+        "--counterexamples", type=Path, metavar="DIR", help="write each there: a story, diagrams, a suite and a test"
     )
     folder.complete = manners.FOLDERS  # type: ignore[attr-defined]
     parser.add_argument(
         "--fast",
         action="store_true",
-        help="compile the search: `always` only, for scopes of millions of states (pip install 'calfsm[fast]')",
+        help="compile the search, for scopes of millions of states (pip install 'calfsm[fast]')",
     )
+    fast.add_arguments(parser)
+    reduction.add_argument(parser)
+    spread.add_arguments(parser)
     what_if.add_arguments(parser)
     manners.add_format(parser)
     parser.epilog = """
-With --fast or --no-liveness only `always` is judged, and the exit code is of that.
+With --no-liveness only `always` is judged, and the exit code is of that. With --symmetry what is promised to
+single instances is not judged, and so not decided; with --on, nothing but `always` is. With --swarm nothing ever holds:
+walks can only break it.
 
 exit codes: 0 every property holds; 1 one is broken, or a state is stuck; 2 not decided: the search was stopped, there
 were too many states to judge all, or it could not begin.
@@ -68,21 +74,23 @@ class _Task:
 
 @attrs.frozen
 class _Done:
-    """A finished search. `remarks` is None where nothing can be said: it was stopped, or bent."""
+    """A finished search. `remarks` is None where nothing can be said: it was stopped, bent, or is spread."""
 
     task: _Task
     bent: what_if.Bent
     whole: Whole
     remarks: list[tuple[str, str]] | None
     counterexamples: list[Counterexample]
+    loads: list[Load]
 
 
 def run(args: argparse.Namespace) -> int:
     """Search each system and report."""
     codes, reports = [], []
+    reduction.check(args)
+    fast.check(args)
+    spread.check(args)
     tasks = _wanted(args)
-    if args.fast:
-        return fast.run(args, [(task.system, task.scope) for task in tasks])
     for task in tasks:
         done = _searched(task, args)
         codes.append(_code(done.whole))
@@ -98,38 +106,42 @@ def run(args: argparse.Namespace) -> int:
 
 def _searched(task: _Task, args: argparse.Namespace) -> _Done:
     from calfsm.explore.judging import LIVENESS_STATES, explore_whole
+    from calfsm.explore.reduced import explore_reduced
     from calfsm.explore.tell import counterexamples
     from calfsm.explore.vacuity import remarks
-    from calfsm.explore.what_if import changed
+    from calfsm.explore.what_if import states_only
 
     name = task.system.name
     with manners.progress() as show:
         try:
             bent = what_if.bent(args, task.compiled, task.system, task.scope)
-            system = changed(bent.system, eventually=(), home=None) if args.liveness is False else bent.system
-            whole = explore_whole(
-                system,
-                task.scope,
-                liveness_states=None if args.liveness else LIVENESS_STATES,
-                what_if=bent.what_if,
-                max_states=args.max_states,
-                max_seconds=args.max_seconds,
-                progress=lambda now: show(progress_line(name, now)),
-                judging=lambda what: show(f"{name}: judging {what}"),
-            )
+            system = states_only(bent.system) if args.liveness is False else bent.system
+            loads: list[Load] = []
+            if args.swarm:
+                whole = spread.swarmed(system, task.scope, args, show)
+            elif args.on:
+                done = spread.explored(system, task.scope, args, show)
+                whole, loads = done.whole, done.loads
+            elif args.fast:
+                whole = fast.explored(system, task.scope, args, show)
+            else:
+                whole = (explore_reduced if args.symmetry else explore_whole)(
+                    system,
+                    task.scope,
+                    liveness_states=None if args.liveness else LIVENESS_STATES,
+                    what_if=bent.what_if,
+                    max_states=args.max_states,
+                    max_seconds=args.max_seconds,
+                    progress=lambda now: show(progress_line(name, now)),
+                    judging=lambda what: show(f"{name}: judging {what}"),
+                )
         except ValueError as error:
             raise manners.CannotTry(str(error), "give every part one instance at least") from None
         said = None
-        if whole.result.complete and not what_if.asked(args):
+        if whole.result.complete and whole.seen is not None and not what_if.asked(args):
             show(f"{name}: looking for what was never put to the test")
             said = [(remark.about, remark.what) for remark in remarks(whole)]
-    return _Done(task, bent, whole, said, counterexamples(whole))
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number above 0")
-    return int(text)
+    return _Done(task, bent, whole, said, counterexamples(whole), loads)
 
 
 def _wanted(args: argparse.Namespace) -> list[_Task]:
@@ -183,7 +195,7 @@ def _write(done: _Done, folder: Path, prefix: str) -> None:
     for found in done.counterexamples:
         whole_way = preceded(found, done.bent.way) if done.bent.way is not None else found
         name = f"{prefix}{found.name}"
-        texts |= files(done.whole, whole_way, name, done.task.files, folder, done.bent.code)
+        texts |= files(done.whole.model, whole_way, name, done.task.files, folder, done.bent.code)
     if texts:
         write(texts, folder)
         manners.note(f"{manners.counted(len(texts), 'file')} written to {folder}")
@@ -197,14 +209,15 @@ def _verdict_texts(whole: Whole) -> dict[str, str]:
 
 
 def _record(done: _Done) -> dict[str, Any]:
+    from calfsm.explore.search import Result
     from calfsm.explore.tell import Told, ending, stories
 
     def lines(told: Told) -> list[dict[str, Any]]:
-        return [{"do": line.call, "by": line.by, "changes": list(line.changes)} for line in told]
+        return [{"do": line.call, "by": line.by, "changes": list(map(str, line.changes))} for line in told]
 
-    whole, result = done.whole, done.whole.result
-    told = {found.name: (found, *stories(whole, found)) for found in done.counterexamples if found.kind != "stuck"}
-    stuck = next((stories(whole, found)[0] for found in done.counterexamples if found.kind == "stuck"), None)
+    whole, result, model = done.whole, done.whole.result, done.whole.model
+    told = {found.name: (found, *stories(model, found)) for found in done.counterexamples if found.kind != "stuck"}
+    stuck = next((stories(model, found)[0] for found in done.counterexamples if found.kind == "stuck"), None)
     return {
         "system": done.task.system.name,
         "digest": done.task.system.digest,
@@ -216,17 +229,21 @@ def _record(done: _Done) -> dict[str, Any]:
         "complete": result.complete,
         "stopped": result.stopped,
         "seconds": round(result.seconds, 3),
+        **(fast.record(result) if not isinstance(result, Result) else {}),
+        "symmetry": reduction.record(whole.symmetry, whole.stands_for),
+        "workers": spread.record(done.loads),
         "properties": _verdict_texts(whole),
         "counterexamples": {name: lines(trace) for name, (_, trace, _) in told.items()},
         "cycles": {name: lines(cycle) for name, (found, _, cycle) in told.items() if found.kind == "eventually"},
-        "why": {name: {"for": dict(found.picks), "says": ending(whole, found)} for name, (found, _, _) in told.items()},
+        "why": {name: {"for": dict(found.picks), "says": ending(model, found)} for name, (found, _, _) in told.items()},
         "stuck": None if stuck is None else [line.call for line in stuck],
         "never_tested": None if done.remarks is None else [{"about": a, "what": w} for a, w in done.remarks],
     }
 
 
 def _tell(done: _Done) -> None:
-    from calfsm.explore.search import Verdict
+    from calfsm.explore.reduced import FOLLOWS
+    from calfsm.explore.search import Result, Verdict
 
     whole, result = done.whole, done.whole.result
     colours = {Verdict.HOLDS: "green", Verdict.BROKEN: "red", Verdict.UNDECIDED: "yellow"}
@@ -236,13 +253,20 @@ def _tell(done: _Done) -> None:
         manners.say(manners.painted(f"what if: {done.bent.text}", "yellow"))
     manners.say(
         f"{result.states:,} states, {result.transitions:,} transitions, depth {result.depth}, {result.seconds:.1f} s"
+        + (fast.speed(result) if not isinstance(result, Result) else "")
     )
+    for line in (*reduction.lines(whole.symmetry, whole.stands_for), *spread.lines(done.loads)):
+        manners.say(line)
     if result.stopped:
         manners.say(manners.painted(f"stopped early: {result.stopped}; what follows is of the states seen", "yellow"))
     texts = _verdict_texts(whole)
     rows = [(name, manners.painted(texts[name], colours[verdict])) for name, verdict in whole.verdicts.items()]
     manners.say(manners.table(("property", "verdict"), rows))
-    if any(promise.why for promise in whole.promises.values()):
+    if isinstance(result, Result) and {promise.why for promise in whole.promises.values()} - {
+        "",
+        FOLLOWS,
+        spread.STATES_ONLY,
+    }:
         manners.say("`--liveness` judges them all the same; it takes memory and time")
     for found in done.counterexamples:
         _tell_one(done, found)
@@ -255,7 +279,7 @@ def _tell_one(done: _Done, found: Counterexample) -> None:
     from calfsm.explore.tell import ending, headline, stories
 
     colon = ":" if found.kind == "stuck" else ""
-    manners.say(f"\n{manners.painted(found.name, 'bold', 'red')}{colon} {headline(done.whole, found)}")
-    trace, cycle = stories(done.whole, found)
-    for line in (*trace, *ending(done.whole, found), *cycle):
+    manners.say(f"\n{manners.painted(found.name, 'bold', 'red')}{colon} {headline(found)}")
+    trace, cycle = stories(done.whole.model, found)
+    for line in (*trace, *ending(done.whole.model, found), *cycle):
         manners.say(str(line))

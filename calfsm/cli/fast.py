@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from calfsm.cli import manners, specs, what_if
+from calfsm.cli import manners, specs
 
 if TYPE_CHECKING:
     from calfsm.engine.system import System
     from calfsm.explore.compiled import FastResult
+    from calfsm.explore.judging import Whole
     from calfsm.explore.search import Progress
-    from calfsm.explore.systems import SystemModel
 
 
 def progress_line(name: str, now: Progress) -> str:
@@ -22,86 +22,73 @@ def progress_line(name: str, now: Progress) -> str:
     return f"{name}: {found}, {rate:,.0f} states/s, {now.seconds:.0f} s"
 
 
-def run(args: argparse.Namespace, tasks: Sequence[tuple[System, Mapping[str, int]]]) -> int:
-    """Search each system by compiled code, and report in the terms of `calfsm explore`."""
-    from calfsm.explore.compiled import CannotCompile, explore_fast
-
-    if args.liveness or args.counterexamples is not None or what_if.asked(args):
-        raise manners.CannotTry("--fast judges the states of a system as it is, and nothing else", "leave --fast out")
-    codes, reports = [], []
-    for system, scope in tasks:
-        with manners.progress() as show:
-            show(f"{system.name}: compiling")
-            try:
-                model, result = explore_fast(
-                    system,
-                    scope,
-                    engine="compiled",
-                    max_states=args.max_states,
-                    max_seconds=args.max_seconds,
-                    progress=lambda now: show(progress_line(system.name, now)),  # noqa: B023
-                )
-            except CannotCompile as error:
-                raise manners.CannotTry(f"{system.name} cannot be compiled: {error}", "leave --fast out") from None
-            except ValueError as error:
-                raise manners.CannotTry(str(error), "give every part one instance at least") from None
-        codes.append(_code(result))
-        reports.append(_record(system, scope, result))
-        if args.format == "text":
-            _tell(system, scope, model, result)
-    if args.format == "json":
-        manners.say_json(reports if len(reports) != 1 else reports[0])
-    return manners.FAILS if manners.FAILS in codes else max(codes)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What a compiled search may use."""
+    parser.add_argument("--threads", type=specs.positive, metavar="N", help="with --fast: search on N threads, not 1")
+    parser.add_argument(
+        "--max-bytes",
+        type=_size,
+        metavar="BYTES",
+        help="with --fast: what states may take, as 4G or 500M; three quarters of what is free, unless given",
+    )
 
 
-def _code(result: FastResult) -> int:
-    from calfsm.explore.search import Verdict
+def _size(text: str) -> int:
+    units = {"k": 10, "m": 20, "g": 30, "t": 40}
+    number, shift = (text[:-1], units[text[-1:].lower()]) if text[-1:].lower() in units else (text, 0)
+    if not number.isdecimal() or int(number) < 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number of bytes, as 4G, 500M or 1000000")
+    return int(number) << shift
 
-    if Verdict.BROKEN in result.verdicts.values() or result.stuck is not None:
-        return manners.FAILS
-    return manners.HOLDS if result.complete else manners.NOT_TRIED
+
+def check(args: argparse.Namespace) -> None:
+    """Whether what is asked for can be compiled. Raises CannotTry."""
+    for given, name in ((args.threads, "--threads"), (args.max_bytes, "--max-bytes")):
+        if given is not None and not (args.fast or args.on):
+            raise manners.CannotTry(f"{name} is for the compiled search", "add --fast")
+    if args.fast and (args.fix or args.start is not None):
+        raise manners.CannotTry(
+            "--fast goes on from every state, and begins in the initial one", "leave out --fast, or --fix and --from"
+        )
 
 
-def _record(system: System, scope: Mapping[str, int], result: FastResult) -> dict[str, Any]:
+def explored(system: System, scope: Mapping[str, int], args: argparse.Namespace, show: Callable[[str], None]) -> Whole:
+    """Search a system by compiled code, and judge all of its properties. Raises CannotTry."""
+    from calfsm.explore.compiled import CannotCompile
+    from calfsm.explore.compiled.search import TooFewBytes
+    from calfsm.explore.compiled.whole import explore_whole_fast
+
+    show(f"{system.name}: compiling")
+    try:
+        return explore_whole_fast(
+            system,
+            scope,
+            symmetry=args.symmetry,
+            threads=args.threads or 1,
+            max_states=args.max_states,
+            max_seconds=args.max_seconds,
+            max_bytes=args.max_bytes,
+            progress=lambda now: show(progress_line(system.name, now)),
+            judging=lambda what: show(f"{system.name}: {what}"),
+        )
+    except TooFewBytes as error:
+        raise manners.CannotTry(str(error).replace("max_bytes", "--max-bytes"), "or leave it out") from None
+    except CannotCompile as error:
+        raise manners.CannotTry(f"{system.name} cannot be compiled: {error}", "leave --fast out") from None
+
+
+def speed(result: FastResult) -> str:
+    """How fast a compiled search was, and what it took."""
+    rate = result.states / max(result.seconds, 1e-9)
+    return (
+        f" ({rate:,.0f} states/s, {result.bytes_per_state:.0f} bytes a state, ready in {result.compile_seconds:.1f} s)"
+    )
+
+
+def record(result: FastResult) -> dict[str, Any]:
+    """The same for programs, and how often each action was taken."""
     return {
-        "system": system.name,
-        "digest": system.digest,
-        "scope": dict(scope),
-        "states": result.states,
-        "transitions": result.transitions,
-        "depth": result.depth,
-        "complete": result.complete,
-        "stopped": result.stopped,
-        "seconds": round(result.seconds, 3),
         "compile_seconds": round(result.compile_seconds, 3),
         "bytes_per_state": round(result.bytes_per_state, 1),
-        "properties": {name: verdict.value for name, verdict in result.verdicts.items()},
         "fired": result.fired,
     }
-
-
-def _tell(system: System, scope: Mapping[str, int], model: SystemModel, result: FastResult) -> None:
-    from calfsm.explore.systems import story
-
-    at = f" at {specs.shown_scope(scope)}" if scope else ""
-    manners.say(f"{manners.painted(system.name, 'bold')}{at}")
-    manners.say(
-        f"{result.states:,} states, {result.transitions:,} transitions, depth {result.depth}, {result.seconds:.1f} s "
-        f"({result.states / max(result.seconds, 1e-9):,.0f} states/s, {result.bytes_per_state:.0f} bytes a state, "
-        f"ready in {result.compile_seconds:.1f} s)"
-    )
-    if result.stopped:
-        manners.say(manners.painted(f"stopped early: {result.stopped}; what follows is of the states seen", "yellow"))
-    rows = [(name, verdict.value) for name, verdict in result.verdicts.items()]
-    rows += [(row.name, "not judged: leave --fast out") for row in system.eventually]
-    rows += [("home", "not judged: leave --fast out")] if system.home is not None else []
-    manners.say(manners.table(("property", "verdict"), rows))
-    never = [action for action, times in result.fired.items() if not times]
-    if never:
-        manners.say(f"never taken: {', '.join(never)}")
-    for name, trace in result.counterexamples.items():
-        manners.say(f"\n{manners.painted(name, 'bold', 'red')} is broken; a shortest way there:")
-        manners.say("\n".join(str(line) for line in story(model, trace)))
-    if result.stuck is not None:
-        manners.say(f"\n{manners.painted('stuck', 'bold', 'red')}: nothing can happen; a shortest way there:")
-        manners.say("\n".join(str(line) for line in story(model, result.stuck)))

@@ -25,6 +25,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("calfsm.cli.explain", "tell what a finding means, with a bad and a mended example"),
     "build": ("calfsm.cli.build", "write the transition tables, or see whether they are fresh"),
     "explore": ("calfsm.cli.explore", "visit every reachable state and judge the properties"),
+    "replay": ("calfsm.cli.replay", "do the steps of a counterexample, or of any suite, again"),
+    "graph": ("calfsm.cli.graph", "list and draw the reachable graph, projected onto chosen parts"),
     "paths": ("calfsm.cli.paths", "generate test suites from the specs"),
     "render": ("calfsm.cli.render", "draw the specs, or see whether the pictures are fresh"),
     "export": ("calfsm.cli.export", "write a system as a model for SPIN or Rumur"),
@@ -98,8 +100,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and give its exit code; never raises SystemExit."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
+        if sys.stdout is None:  # closed before we began
+            raise manners.CannotPrint("standard output is closed", "give it somewhere to go, as in `> /dev/null`")
         code = _dispatch(arguments)
-        sys.stdout.flush()
+        with manners.printing():
+            sys.stdout.flush()
+    except manners.CannotPrint as error:
+        manners.complain(error)
+        _give_up_stdout()
+        return manners.FAILS
     except manners.CannotTry as error:
         manners.complain(error)
         return manners.NOT_TRIED
@@ -135,6 +144,6 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _give_up_stdout() -> None:
-    """Python flushes standard output at exit; with nobody reading, that would complain."""
-    with contextlib.suppress(OSError, ValueError):
+    """Python flushes standard output at exit; where that cannot be, it would complain."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import logging
 import os
 import stat
 import sys
@@ -45,6 +46,10 @@ class CannotTry(Exception):
     def __init__(self, message: str, fix: str = "") -> None:
         super().__init__(message)
         self.message, self.fix = message, fix
+
+
+class CannotPrint(CannotTry):
+    """Standard output takes no more: the disk is full, or it is closed."""
 
 
 # ---- arguments
@@ -101,7 +106,7 @@ def specs_folder() -> Path:
 
 
 def spec_files(paths: Sequence[Path]) -> list[Path]:
-    """The spec files at `paths`, a folder standing for every one in it; without paths, the project's.
+    """The spec files at `paths`, a folder standing for all in it but its `examples`; without paths, the project's.
 
     In the order given, each once, sorted within a folder. Raises CannotTry for what is not there, is neither file nor
     folder, or holds no spec.
@@ -145,9 +150,11 @@ def _files_at(path: Path) -> list[Path]:
 
 
 def _files_under(folder: Path) -> list[Path]:
+    from calfsm.check.files import EXAMPLES
+
     found: list[Path] = []
     for place, folders, names in os.walk(folder, onerror=_raise):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != EXAMPLES)
         named = [Path(place, name) for name in sorted(names) if name.endswith(SUFFIXES) and not name.startswith(".")]
         found += [path for path in named if path.is_file() or not path.exists()]  # a pipe would never end
     if not found:
@@ -178,13 +185,25 @@ def _here() -> Path:
 
 
 def say(text: str = "") -> None:
-    """A line of the result, on standard output."""
-    print(text)
+    """A line of the result, on standard output. Raises CannotPrint."""
+    with printing():
+        print(text)
+
+
+@contextlib.contextmanager
+def printing() -> Iterator[None]:
+    """Inside, standard output that takes no more is a CannotPrint; a reader who went away stays a BrokenPipeError."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise CannotPrint(f"standard output: {error.strerror or error}", "what was printed is not all") from None
 
 
 def say_json(value: Any) -> None:
     """A result as JSON, on standard output."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    say(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def note(text: str) -> None:
@@ -209,6 +228,18 @@ class Say(Protocol):
 
     def __call__(self, text: str) -> None:
         """Show `text` until the next call."""
+
+
+@contextlib.contextmanager
+def unlogged() -> Iterator[None]:
+    """Inside, what the executor logs is kept quiet: its devices fail on purpose here."""
+    log = logging.getLogger("calfsm")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 @contextlib.contextmanager

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from calfsm.cli import manners
 
 if TYPE_CHECKING:
-    from calfsm.spec.model import MachineSpec, SystemSpec
+    from calfsm.spec.model import MachineSpec, Spec, SystemSpec
 
 NAME = "new"
 HELP = "start a machine, a system or a profile"
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     path = folder / f"{args.name}.yaml"
     if os.path.lexists(path):
         raise manners.CannotTry(f"{path} is there already", "take another name, or remove it first")
-    text = _schema_line(args.kind, folder) + _text(args.kind, args.name, args.of)
+    text = _schema_line(args.kind, folder) + _text(args.kind, args.name, args.of, args.into)
     with manners.files_at_hand():
         folder.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8", newline="\n") as file:
@@ -56,6 +56,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _judge_name(kind: str, name: str) -> None:
+    from calfsm.check.names import RESERVED
+
+    if name in RESERVED:
+        raise manners.CannotTry(f"`{name}` is a word of the language and cannot be a name", f"write `{name}_`")
     letters = "a-z0-9_-" if kind == "profile" else "a-z0-9_"
     if re.fullmatch(f"[a-z][{letters}]*", name) and len(name) <= 60:
         return
@@ -84,7 +88,7 @@ def _schema_line(kind: str, folder: Path) -> str:
     return f"# yaml-language-server: $schema={target.as_posix()}\n"
 
 
-def _text(kind: str, name: str, of: str | None) -> str:
+def _text(kind: str, name: str, of: str | None, into: Path | None) -> str:
     from calfsm.cli import starts
     from calfsm.spec.model import MachineSpec, SystemSpec
 
@@ -92,32 +96,48 @@ def _text(kind: str, name: str, of: str | None) -> str:
         if of:
             raise manners.CannotTry("a machine is not of anything", "leave `--of` out")
         return starts.machine(name)
-    machines = _known(MachineSpec)
+    beside, project = _beside(into), _in_project()
+    machines = {**_of_class(MachineSpec, project), **_of_class(MachineSpec, beside)}
     if kind == "system":
-        return starts.system(name, _one(machines, of, "machine"))
-    return starts.profile(name, _one(_known(SystemSpec), of, "system"), machines)
+        return starts.system(name, _one(_of_class(MachineSpec, beside), machines, of, "machine"))
+    systems = {**_of_class(SystemSpec, project), **_of_class(SystemSpec, beside)}
+    return starts.profile(name, _one(_of_class(SystemSpec, beside), systems, of, "system"), machines)
 
 
-def _known(kind: type[_S]) -> dict[str, _S]:
-    """The project's specs of this class that can be read, by name."""
+def _in_project() -> list[Spec]:
+    own = manners.project_specs()
+    return _readable(manners.spec_files([own]) if own else [])
+
+
+def _beside(into: Path | None) -> list[Spec]:
+    """The specs in the folder that is written to, and in its `machines` and `systems`."""
+    folders = [into, into / "machines", into / "systems"] if into is not None else []
+    return _readable(path for folder in folders for suffix in manners.SUFFIXES for path in folder.glob(f"*{suffix}"))
+
+
+def _readable(files: Iterable[Path]) -> list[Spec]:
     from calfsm.spec.read import read_spec
 
-    own = manners.project_specs()
-    files = manners.spec_files([own]) if own else []
     with manners.files_at_hand():
-        specs = [read_spec(file).spec for file in files]
-    return {spec.name: spec for spec in specs if spec is not None and isinstance(spec, kind)}
+        specs = [read_spec(file).spec for file in sorted(files)]
+    return [spec for spec in specs if spec is not None]
 
 
-def _one(known: Mapping[str, _S], name: str | None, kind: str) -> _S:
+def _of_class(kind: type[_S], specs: list[Spec]) -> dict[str, _S]:
+    return {spec.name: spec for spec in specs if isinstance(spec, kind)}
+
+
+def _one(beside: Mapping[str, _S], known: Mapping[str, _S], name: str | None, kind: str) -> _S:
+    """The one called `name`; without a name the only one that stands beside, or the only one there is."""
     from calfsm.spec.findings import listed, nearest
 
     if not known:
-        raise manners.CannotTry(f"the project has no {kind} that can be read", f"begin with `calfsm new {kind} NAME`")
-    if name is None and len(known) == 1:
-        return next(iter(known.values()))
+        raise manners.CannotTry(f"there is no {kind} that can be read", f"begin with `calfsm new {kind} NAME`")
+    likely = beside or known
+    if name is None and len(likely) == 1:
+        return next(iter(likely.values()))
     if name is None:
         raise manners.CannotTry(f"of which {kind}?", f"write `--of NAME`; there are {listed(sorted(known))}")
     if name not in known:
-        raise manners.CannotTry(f"the project has no {kind} `{name}` that can be read", nearest(name, sorted(known)))
+        raise manners.CannotTry(f"there is no {kind} `{name}` that can be read", nearest(name, sorted(known)))
     return known[name]

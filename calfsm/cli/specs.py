@@ -29,6 +29,58 @@ def compiled(paths: Sequence[Path], what_for: str) -> Compiled:
         raise manners.CannotTry(f"specs with errors are not {what_for}", "mend what is said above") from None
 
 
+def add_system(parser: argparse.ArgumentParser) -> None:
+    """Add the positional SYSTEM and `--profile`, for `one_system`."""
+    system = parser.add_argument("system", metavar="SYSTEM", help="a system's file or name")
+    system.complete = manners.FILES  # type: ignore[attr-defined]
+    parser.add_argument("--profile", metavar="NAME", help="the scope of a profile; --scope goes over it")
+
+
+def one_system(args: argparse.Namespace, what_for: str) -> tuple[Compiled, System, dict[str, int]]:
+    """The specs, the system that `args` names, and its scope: by `--profile`, and over that `--scope`."""
+    path = Path(args.system)
+    by_file = path.suffix in manners.SUFFIXES or path.exists()
+    found = compiled([path] if by_file else [], what_for)
+    system = _system(found, args.system, by_file)
+    chosen = {}
+    if args.profile:
+        chosen = _profile_scope(found if not by_file else compiled([], what_for), args.profile, system)
+    return found, system, fitting(system, {**chosen, **args.scope})
+
+
+def _system(found: Compiled, wanted: str, by_file: bool) -> System:
+    from calfsm.spec.findings import nearest
+
+    systems = found.systems
+    if by_file:
+        if len(systems) != 1:
+            raise manners.CannotTry(
+                f"{wanted} holds {manners.counted(len(systems), 'system')}", "name one: its file, or its name"
+            )
+        return next(iter(systems.values()))
+    if wanted not in systems:
+        raise manners.CannotTry(f"no system is called `{wanted}`", nearest(wanted, systems))
+    return systems[wanted]
+
+
+def _profile_scope(found: Compiled, name: str, system: System) -> dict[str, int]:
+    from calfsm.spec.findings import nearest
+
+    if name not in found.profiles:
+        raise manners.CannotTry(f"no profile is called `{name}`", nearest(name, found.profiles))
+    profile = found.profiles[name]
+    if profile.system != system.name:
+        raise manners.CannotTry(f"profile {name} is of the system {profile.system}", f"name {profile.system}")
+    return dict(profile.scope)
+
+
+def positive(text: str) -> int:
+    """A whole number above 0. Raises ArgumentTypeError."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number above 0")
+    return int(text)
+
+
 def add_scope(parser: argparse.ArgumentParser) -> None:
     """Add `--scope NAME=N,…`, as `args.scope`."""
     parser.add_argument(

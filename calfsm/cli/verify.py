@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib.util
-import logging
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -27,7 +25,7 @@ SUITE_STATES = 60_000
 """How much of a system's states its suite is drawn from; where that is not all of them, the table says so."""
 PLAIN_STATES = 300_000
 """Where the search ends that is not compiled: at some minutes."""
-WALK = {"steps": 20_000, "seed": 2026}
+WALK = {"states": 20_000, "seed": 2026}
 WALK_SCOPE = {
     "requests": 4,
     "jobs": 3,
@@ -37,6 +35,10 @@ WALK_SCOPE = {
     "max_length": 4,
     "chunk": 2,
     "too_long": 5,
+    "sequences": 4,
+    "slots": 2,
+    "capacity": 2,
+    "carries": 4,
 }
 """Larger than any search here can finish."""
 
@@ -64,20 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do every stage; a stage that fails does not keep the others from being done."""
-    with _unlogged():
+    with manners.unlogged():
         return _verified(args)
-
-
-@contextlib.contextmanager
-def _unlogged() -> Iterator[None]:
-    """Inside, what the executor logs is kept quiet: its devices fail on purpose here."""
-    log = logging.getLogger("calfsm")
-    level = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        log.setLevel(level)
 
 
 def _verified(args: argparse.Namespace) -> int:
@@ -229,7 +219,7 @@ def _lived(system: System, name: str, scope: dict[str, int], clock: _Watch, show
     for found in counterexamples(whole):
         if found.name in promises:
             show("")
-            manners.note(told(whole, found))
+            manners.note(told(whole.model, found))
     size = f"{whole.result.states:,} states"
     texts = ", ".join(f"{promise} {verdict.text}" for promise, verdict in whole.promises.items())
     held = None if Verdict.UNDECIDED in promises.values() else True
@@ -306,10 +296,11 @@ def _walked(system: System, clock: _Watch, show: Say) -> Finding:
     what = f"{system.name}, random walk"
     if walked.trace is not None:
         manners.note("\n".join(str(line) for line in story(model, walked.trace)))
-        return clock.found("properties", what, False, f"{walked.broken} is broken after {walked.steps:,} steps")
-    return clock.found(
-        "properties", what, True, f"{walked.steps:,} steps at a scope too large to search; nothing broken"
-    )
+        return clock.found("properties", what, False, f"{walked.broken} is broken after {walked.states:,} states")
+    never = [row.name for index, row in enumerate(system.actions) if index not in walked.taken]
+    size = f"{walked.states:,} states, depth {walked.depth}, {len(walked.taken)} of {len(system.actions)} actions"
+    missed = f"; never taken: {', '.join(never)}" if 0 < len(never) <= 3 else ""
+    return clock.found("properties", what, True, f"{size}, at a scope too large to search; nothing broken{missed}")
 
 
 def _drawn(compiled: Compiled, clock: _Watch) -> Finding:

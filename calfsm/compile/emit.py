@@ -25,6 +25,7 @@ SYSTEM_ROWS = (
     "LeadsToRow",
     "PartRow",
     "PropertyRow",
+    "ResourceRow",
     "Setting",
     "System",
     "TallyRow",
@@ -100,7 +101,9 @@ def emit_system(system: System, source: str) -> str:
             *_rows("always", system.always),
             *_rows("eventually", system.eventually),
             f"    fair={system.fair!r},",
+            *([f"    strongly_fair={system.strongly_fair!r},"] if system.strongly_fair else []),
             f"    home={system.home!r},",
+            *_rows("resources", system.resources),
             ")",
             "",
         ]

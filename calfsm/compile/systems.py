@@ -8,6 +8,7 @@ import attrs
 
 from calfsm.compile.lower import Instance, Unresolved, Value, lower
 from calfsm.compile.machines import bound_term, digest
+from calfsm.compile.ownership import ITEM, always, is_free
 from calfsm.engine.code import Term
 from calfsm.engine.system import (
     ActionRow,
@@ -16,13 +17,14 @@ from calfsm.engine.system import (
     LeadsToRow,
     PartRow,
     PropertyRow,
+    ResourceRow,
     Setting,
     System,
     TallyRow,
 )
 from calfsm.engine.table import ParamRow, Table
-from calfsm.spec.expressions import Aggregate, Both, Expression, Not, Path, Truth, text_of
-from calfsm.spec.model import Action, LeadsTo, Participant, SystemSpec
+from calfsm.spec.expressions import Aggregate, Both, Expression, Not, Path, Truth, conjuncts, text_of
+from calfsm.spec.model import Action, LeadsTo, Participant, Resource, SystemSpec, claims
 
 
 def compile_system(spec: SystemSpec, tables: Mapping[str, Table]) -> System:
@@ -110,15 +112,6 @@ def _conjunction(items: Iterable[Expression | None]) -> Expression:
     return present[0] if len(present) == 1 else Both("and", tuple(present)) if present else Truth(True)
 
 
-def conjuncts(expression: Expression | None) -> list[Expression]:
-    """The conditions that an expression joins with `and`."""
-    if expression is None:
-        return []
-    if isinstance(expression, Both) and expression.word == "and":
-        return [inner for item in expression.items for inner in conjuncts(item)]
-    return [expression]
-
-
 class _Compiler:
     def __init__(self, spec: SystemSpec, tables: Mapping[str, Table]) -> None:
         self.spec = spec
@@ -148,11 +141,13 @@ class _Compiler:
             "actions": tuple(self._action(name, action) for name, action in spec.actions.items()),
             "always": tuple(
                 PropertyRow(name, tuple(self._condition(item, _Scope(self)) for item in conjuncts(expression)))
-                for name, expression in spec.always.items()
+                for name, expression in self._always().items()
             ),
             "eventually": tuple(self._leads_to(name, item) for name, item in spec.eventually.items()),
-            "fair": tuple(source.value for source in spec.fair),
+            "fair": spec.fair,
+            **({"strongly_fair": spec.strongly_fair} if spec.strongly_fair else {}),
             "home": self._condition(spec.home, _Scope(self)) if spec.home is not None else None,
+            "resources": tuple(self._resource(name, item) for name, item in spec.resources.items()),
             "tallies": tuple(self._tallies),
         }
         parts = [(row.name, row.table.digest, row.count, row.per, row.doc) for row in self.rows]
@@ -226,6 +221,32 @@ class _Compiler:
         word = text_of(value)
         term = ("int", rows[index].words.index(word)) if word in rows[index].words else lower(value, scope)
         return Setting(target, instance.part, instance.term, index, term)
+
+    def _always(self) -> dict[str, Expression]:
+        """What holds in every state: what the spec says, and what follows from its resources."""
+        held = dict(self.spec.always)
+        for name, resource in self.spec.resources.items():
+            held |= always(name, resource)
+        return held
+
+    def _resource(self, name: str, spec: Resource) -> ResourceRow:
+        part = self.parts[spec.part]
+        states = [row.name for row in self.rows[part].table.states]
+        return ResourceRow(
+            name,
+            part,
+            tuple(sorted(map(states.index, spec.free))),
+            tuple(sorted(map(states.index, spec.aside))),
+            tuple(self._variable(holder, variable) for holder, names in spec.held_by.items() for variable in names),
+            self._condition(is_free(spec), _Scope(self, {ITEM: Instance(part, ("arg", 0))})),
+            self._condition(spec.unless, _Scope(self)) if spec.unless is not None else None,
+            spec.doc,
+            **claims(name),
+        )
+
+    def _variable(self, part: str, name: str) -> tuple[int, int]:
+        index = self.parts[part]
+        return index, [row.name for row in self.rows[index].table.variables].index(name)
 
     def _leads_to(self, name: str, spec: LeadsTo) -> LeadsToRow:
         arguments: dict[str, Instance | Value] = {

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from operator import index as as_integer
 from typing import Any
 
 from calfsm.engine.binding import Bound
 from calfsm.engine.code import Term
 from calfsm.engine.instances import Instances
+from calfsm.engine.naming import unknown
 from calfsm.engine.observers import tell
 from calfsm.engine.refusals import ActionRefused, why_not
 from calfsm.engine.steps import Change, Changed, Effect, Moved, Step, argument_names, call_text
@@ -98,7 +98,7 @@ class Engine:
         """The action, its picks and choices in order, and whether all of them are in range."""
         bound = self._actions.get(action)
         if bound is None:
-            raise TypeError(f"{self.system.name} has no action {action!r}{_nearest(action, self._actions)}")
+            raise TypeError(unknown(action, self._actions, self.system.name, "action"))
         values, fit = [], True
         for name, allowed in bound.allowed:
             value = arguments.get(name)
@@ -108,8 +108,8 @@ class Engine:
                 fit = False
             values.append(value)
         if len(arguments) != len(values):
-            unknown = next(name for name in arguments if name not in bound.arguments)
-            raise TypeError(f"{action} takes {', '.join(bound.arguments) or 'nothing'}, not {unknown!r}")
+            extra = next(name for name in arguments if name not in bound.arguments)
+            raise TypeError(f"{action} takes {', '.join(bound.arguments) or 'nothing'}, not {extra!r}")
         return bound, values, fit
 
     def attempt(self, bound: Bound, arguments: Sequence[int]) -> Step | None:
@@ -152,30 +152,40 @@ class Engine:
         return counted
 
     def state(self, part: str, index: int = 0) -> Word:
-        """The state of an instance, a member of its table's State."""
-        number = self._parts[part]
-        return self.rows[number].table.state_members[self.states[number][index]]
+        """The state of an instance, a member of its table's State. Raises KeyError, IndexError."""
+        number = self._part(part)
+        return self.rows[number].table.state_members[self.states[number][self._there(number, index)]]
 
     def value(self, part: str, index: int, variable: str) -> int:
-        """A variable of an instance; a reference is an index, or -1 for `none`."""
-        number = self._parts[part]
-        names = [row.name for row in self.rows[number].table.variables]
-        return self.data[number][index][names.index(variable)]
+        """A variable of an instance; a reference is an index, or -1 for `none`. Raises KeyError, IndexError."""
+        number = self._part(part)
+        at = self.rows[number].table.variable_index(variable)
+        return self.data[number][self._there(number, index)][at]
 
     def count(self, part: str) -> int:
-        """How many instances a part has."""
-        return len(self.states[self._parts[part]])
+        """How many instances a part has. Raises KeyError."""
+        return len(self.states[self._part(part)])
 
     def among(self, part: str, *states: str) -> list[int]:
-        """The instances in one of `states`, longest there first within each state."""
-        number = self._parts[part]
+        """The instances in one of `states`, longest there first within each state. Raises KeyError."""
+        number = self._part(part)
         table = self.rows[number].table
         return [index for name in states for index in self.members[number][table.state_index(name)]]
 
     def first(self, part: str, state: str) -> int | None:
-        """The instance that has been in `state` longest, or None."""
-        number = self._parts[part]
+        """The instance that has been in `state` longest, or None. Raises KeyError."""
+        number = self._part(part)
         return next(iter(self.members[number][self.rows[number].table.state_index(state)]), None)
+
+    def _part(self, name: str) -> int:
+        number = self._parts.get(name)
+        return self.system.part_index(name) if number is None else number
+
+    def _there(self, part: int, index: int) -> int:
+        count = len(self.states[part])
+        if not 0 <= index < count:
+            raise IndexError(f"{self.system.parts[part].name}[{index}] is not there: it has {count}, counted from 0")
+        return index
 
     def bound_actions(self) -> Iterable[Bound]:
         """The actions, ready for `attempt`, in the spec's order."""
@@ -239,8 +249,3 @@ def _integer(bound: Bound, arguments: Mapping[str, Any], name: str) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} of {bound.row.name} is {value!r}; give an integer")
     return as_integer(value)
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    close = get_close_matches(word, list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""

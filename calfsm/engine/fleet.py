@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from operator import index as as_index
 from typing import Any, NamedTuple, TypeAlias
 
@@ -20,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calfsm.engine.code import Data
+from calfsm.engine.naming import unknown
 from calfsm.engine.table import Cell, Rows, Table, Word, value_of
 
 Indices: TypeAlias = npt.NDArray[np.intp]
@@ -138,10 +138,7 @@ class Fleet:
 
         A bool is 0 or 1, an enum the index of its word, an empty reference -1. Raises KeyError for an unknown variable.
         """
-        names = [row.name for row in self.table.variables]
-        if name not in names:
-            raise KeyError(f"{self.table.name} has no variable {name!r}; it has {', '.join(names) or 'none'}")
-        return self._graph.data[:, names.index(name)].take(self._at)
+        return self._graph.data[:, self.table.variable_index(name)].take(self._at)
 
     def state_of(self, index: int) -> Word:
         """The state of one instance, a member of `table.State`. Raises IndexError."""
@@ -195,7 +192,8 @@ class Fleet:
         if isinstance(event, str | Word):
             number = self._events.get(event)
             if number is None:
-                raise ValueError(f"{self.table.name} has no event {event!r}{_nearest(event, self._events)}")
+                names = [name for name in self._events if isinstance(name, str)]
+                raise ValueError(unknown(event, names, self.table.name, "event"))
             return number
         if not isinstance(event, Sequence | np.ndarray) or np.ndim(event) == 0:
             kinds = f"a member of {self.table.name}'s Event, its name, or an array of event indices"
@@ -303,9 +301,3 @@ def _integers(values: object, what: str) -> Indices:
     if array.size and array.dtype.kind == "u" and array.max() > np.iinfo(np.intp).max:
         raise IndexError(f"{array.max()} is out of range")
     return array.astype(np.intp, copy=False)
-
-
-def _nearest(event: object, known: Mapping[object, int]) -> str:
-    names = [name for name in known if isinstance(name, str)]
-    close = get_close_matches(event, names, n=1) if isinstance(event, str) else []
-    return f"; did you mean {close[0]!r}?" if close else f"; it has {', '.join(names)}"

@@ -26,6 +26,8 @@ class Machine:
     __slots__ = ("_data", "_observers", "_row", "_rows", "_state", "refusals", "stays")
 
     def __init__(self, table: Table, /, **params: int) -> None:
+        if not isinstance(table, Table):
+            raise TypeError(f"Machine runs a Table, not {table!r}; a generated module has one: module.TABLE")
         self._rows = table.rows(**params)
         self._state = table.initial
         self._row = self._rows.by_event[table.initial]

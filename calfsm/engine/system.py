@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from calfsm.engine.code import Term
+from calfsm.engine.naming import index_of
 from calfsm.engine.table import ParamRow, Table
 
 
@@ -78,6 +79,29 @@ class LeadsToRow(NamedTuple):
     target: Condition
 
 
+class ResourceRow(NamedTuple):
+    """A resource: instances of `part` that others hold, one holder at a time, and give back.
+
+    In a `free` state, or in one where it is set `aside` (both indices), nobody refers to the instance; in any other
+    exactly one of the `holders` does: (part, reference variable). `back` is asked of ("arg", 0): whether that is free;
+    None: nobody asks. What is named last are the properties that follow: `shared`, `leaked` and `kept` are `always`
+    properties; `stranded` says that `back` can hold again in every state without the client, where `unless` does not.
+    """
+
+    name: str
+    part: int
+    free: tuple[int, ...]
+    aside: tuple[int, ...]
+    holders: tuple[tuple[int, int], ...]
+    back: Condition | None
+    unless: Condition | None
+    doc: str
+    shared: str
+    leaked: str
+    kept: str
+    stranded: str
+
+
 class TallyRow(NamedTuple):
     """A count of the instances of a part that satisfy a condition on themselves, ("bound", 0)."""
 
@@ -116,10 +140,13 @@ class System:
         eventually: tuple[LeadsToRow, ...],
         fair: tuple[str, ...],
         home: Condition | None,
+        resources: tuple[ResourceRow, ...] = (),
+        strongly_fair: tuple[str, ...] = (),
     ) -> None:
         self.name, self.doc, self.digest, self.params = name, doc, digest, params
         self.parts, self.tallies, self.actions = parts, tallies, actions
         self.always, self.eventually, self.fair, self.home = always, eventually, fair, home
+        self.resources, self.strongly_fair = resources, strongly_fair
 
     def __repr__(self) -> str:
         return f"<System {self.name}: {len(self.parts)} parts, {len(self.actions)} actions>"
@@ -144,15 +171,17 @@ class System:
             self.eventually,
             self.fair,
             self.home,
+            self.resources,
+            self.strongly_fair,
         )
 
     def part_index(self, name: str) -> int:
         """The index of a part. Raises KeyError."""
-        return _index(self.parts, name)
+        return index_of(self.parts, name, self.name, "part")
 
     def action_index(self, name: str) -> int:
         """The index of an action. Raises KeyError."""
-        return _index(self.actions, name)
+        return index_of(self.actions, name, self.name, "action")
 
     def serving(self) -> dict[str, int]:
         """All parameters' serving values, the machines' included; the system's own hold where both declare one."""
@@ -167,10 +196,3 @@ class System:
         for part in self.parts:
             values.update(part.table.exploring())
         return {**values, **{row.name: row.explores for row in self.params}}
-
-
-def _index(rows: tuple[Any, ...], name: str) -> int:
-    for index, row in enumerate(rows):
-        if row.name == name:
-            return index
-    raise KeyError(name)

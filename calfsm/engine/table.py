@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from calfsm.engine import code
 from calfsm.engine.code import Data, Term
+from calfsm.engine.naming import index_of
 
 
 class Word(Enum):
@@ -119,11 +120,15 @@ class Table:
 
     def state_index(self, name: str) -> int:
         """The index of a state. Raises KeyError."""
-        return _index(self.states, name)
+        return index_of(self.states, name, self.name, "state")
 
     def event_index(self, name: str) -> int:
         """The index of an event. Raises KeyError."""
-        return _index(self.events, name)
+        return index_of(self.events, name, self.name, "event")
+
+    def variable_index(self, name: str) -> int:
+        """The index of a variable. Raises KeyError."""
+        return index_of(self.variables, name, self.name, "variable")
 
     def serving(self) -> dict[str, int]:
         """The parameters' serving values."""
@@ -330,13 +335,6 @@ class Refused(Exception):
 def _enum(name: str, members: list[str]) -> type[Word]:
     made: Any = Word(name, {member.upper(): member for member in members})  # type: ignore[call-arg]
     return made  # type: ignore[no-any-return]
-
-
-def _index(rows: tuple[Any, ...], name: str) -> int:
-    for index, row in enumerate(rows):
-        if row.name == name:
-            return index
-    raise KeyError(name)
 
 
 def _constant(term: Term, params: Mapping[str, int]) -> int:

@@ -96,6 +96,10 @@ class Graph(Generic[State, Action]):
         """The state that a transition leaves."""
         return bisect_right(self.first, edge) - 1
 
+    def leads(self, edge: int) -> tuple[int, int]:
+        """The label of a transition, and the state that it leads to."""
+        return self.labels[edge], self.targets[edge]
+
     def trace(self, state: int) -> Trace[State, Action]:
         """A shortest way to a state."""
         steps: list[tuple[Action, State]] = []

@@ -1,14 +1,18 @@
-"""Leads-to under weak fairness: where `begins` holds, `ends` must come.
+"""Leads-to under fairness: where `begins` holds, `ends` must come.
 
 A counterexample is a run that comes to a state where `begins` holds and `ends` does not, after which `ends` never
-holds, and which is fair: no fair action is possible from some point on for ever without being taken. Each action with
-its picks and choices is fair by itself. Such a run is shown as a lasso: a way there, and a cycle from there; without
+holds, and which is fair. Weakly fair: no such action is possible from some point on for ever without being taken.
+Strongly fair: no such action is possible again and again without being taken again and again. Each action with its
+picks and choices is fair by itself. Such a run is shown as a lasso: a way there, and a cycle from there; without
 transitions where the run may end, because what is possible there may stay away for ever.
 
 In a finite graph there is one exactly if, among the states that can be reached from a beginning without an end, there
-is a strongly connected component in which every fair action is either taken or somewhere not possible. (If none is
-starved in the whole component, a tour of the component starves none; if one is starved in the component, it is starved
-in every cycle inside.) A state alone counts as a component in which nothing is taken: the run that ends there.
+is a strongly connected component that misses nothing: in which every weakly fair action is either taken or somewhere
+not possible, and every strongly fair one either taken or nowhere possible. (A tour of all of it misses nothing
+either.) A component that misses an action may hold a smaller one that does not: it lies where that action is not
+possible. For a weakly fair action that is nowhere; for a strongly fair one the rest is taken apart again (Emerson and
+Lei, "Modalities for model checking", 1987). A state alone counts as a component in which nothing is taken: the run
+that ends there.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import attrs
 
@@ -25,6 +29,10 @@ from calfsm.explore.search import Trace
 
 State = TypeVar("State", bound=Hashable)
 Action = TypeVar("Action", bound=Hashable)
+
+
+UNFAIR, WEAK, STRONG = range(3)
+"""How fair an action is: not at all, where it stays possible, or where it is possible again and again."""
 
 
 @attrs.frozen
@@ -40,45 +48,66 @@ class Lasso(Generic[State, Action]):
 
 
 def unanswered(
-    graph: Graph[State, Action], begins: bytearray, ends: bytearray, fair: bytearray
+    graph: Graph[State, Action], begins: bytearray, ends: bytearray, fairness: bytearray
 ) -> Lasso[State, Action] | None:
     """A fair run on which `begins` is never followed by `ends`, or None: there is none among the whole states.
 
-    `begins` and `ends` say for each state whether they hold, `fair` for each label. A run that may simply end is
-    preferred, then the shortest way to a cycle.
+    `begins` and `ends` say for each state whether they hold, `fairness` for each label how fair it is. A run that may
+    simply end is preferred, then the shortest way to a cycle.
     """
     waiting = _waiting(graph, begins, ends)
-    halt = next((state for state in waiting.order if not _fair_labels(graph, state, fair)), None)
+    halt = next((state for state in waiting.order if not any(map(fairness.__getitem__, graph.enabled(state)))), None)
     if halt is not None:
         trace, since = waiting.trace(graph, halt)
         return Lasso(trace, (), since)
     best: list[int] = []
-    for component in components(graph, waiting.inside):
+    for component in fair_components(graph, waiting.inside, fairness):
         nearest = min(component, key=lambda state: waiting.steps[state])
-        if (not best or waiting.steps[nearest] < waiting.steps[best[0]]) and not starved(graph, component, fair):
+        if not best or waiting.steps[nearest] < waiting.steps[best[0]]:
             best = [nearest, *(state for state in component if state != nearest)]
     if not best:
         return None
     trace, since = waiting.trace(graph, best[0])
-    return Lasso(trace, tuple(map(graph.step, _tour(graph, best, fair))), since)
+    members = set(best)
+
+    def nearest_way(here: int, wanted: set[int], lacked: set[int], home: int) -> list[int]:
+        return _nearest(graph, members, here, wanted, lacked, home)
+
+    return Lasso(trace, tuple(map(graph.step, tour(graph, best[0], fairness, nearest_way))), since)
 
 
-def starved(graph: Graph[Any, Any], component: Iterable[int], fair: bytearray) -> set[int]:
-    """The fair labels that are possible in every state of a component and taken by none of its transitions."""
+def fair_components(graph: Graph[Any, Any], inside: bytearray, fairness: bytearray) -> Iterator[list[int]]:
+    """The largest strongly connected sets of the states `inside` that miss nothing."""
+    while 1 in inside:
+        rest = bytearray(len(graph))
+        for component in components(graph, inside):
+            without = missed(graph, component, fairness)
+            if not without:
+                yield component
+                continue
+            for state in component:
+                rest[state] = without.isdisjoint(graph.enabled(state))
+        inside = rest
+
+
+def missed(graph: Graph[Any, Any], component: Iterable[int], fairness: bytearray) -> set[int]:
+    """The labels that a run which stays in a component for ever, and visits all of it, should take and cannot.
+
+    They are possible in every state (strongly fair ones: in some), and none of the component's transitions takes them.
+    """
     members = set(component)
-    hungry: set[int] | None = None
+    somewhere: set[int] = set()
+    everywhere: set[int] | None = None
     for state in members:
-        possible = _fair_labels(graph, state, fair)
-        hungry = possible if hungry is None else hungry & possible
-        if not hungry:
-            return set()
-    found = hungry or set()
+        possible = graph.enabled(state)
+        somewhere |= possible
+        everywhere = possible if everywhere is None else everywhere & possible
+    found = {label for label in everywhere or () if fairness[label] == WEAK}
+    found |= {label for label in somewhere if fairness[label] == STRONG}
     for state in members:
-        for edge in graph.edges(state):
-            if graph.targets[edge] in members:
-                found.discard(graph.labels[edge])
         if not found:
             break
+        found -= {graph.labels[edge] for edge in graph.edges(state) if graph.targets[edge] in members}
     return found
 
 
@@ -167,37 +196,42 @@ def _waiting(graph: Graph[Any, Any], begins: bytearray, ends: bytearray) -> _Wai
     return _Waiting(inside, order, steps, came)
 
 
-def _fair_labels(graph: Graph[Any, Any], state: int, fair: bytearray) -> set[int]:
-    return {label for label in graph.enabled(state) if fair[label]}
+class Edges(Protocol):
+    """What a tour needs of a graph."""
+
+    def enabled(self, state: int) -> set[int]:
+        """The labels of the actions that are possible in a state."""
+
+    def leads(self, edge: int) -> tuple[int, int]:
+        """The label of a transition, and the state that it leads to."""
 
 
-def _tour(graph: Graph[Any, Any], component: list[int], fair: bytearray) -> list[int]:
-    """Transitions from the first state of a component back to it that starve no fair action.
-
-    Some fair action is possible in that state.
-    """
-    members = set(component)
-    home = here = component[0]
-    hungry = _fair_labels(graph, home, fair)
-    tour: list[int] = []
-
-    def feeds(edge: int) -> bool:
-        return graph.labels[edge] in hungry or not hungry <= graph.enabled(graph.targets[edge])
-
-    while hungry:
-        way = _nearest(graph, members, here, feeds)
-        for edge in way:
-            here = graph.targets[edge]
-            hungry.discard(graph.labels[edge])
-            hungry &= graph.enabled(here)
-        tour += way
-    if here != home:
-        tour += _nearest(graph, members, here, lambda edge: graph.targets[edge] == home)
-    return tour
+Nearest = Callable[[int, set[int], set[int], int], list[int]]
+"""From a state, the transitions of a shortest way inside a component that ends in one which takes a wanted label, leads
+to where a lacked one is not possible, or leads home (-1: nowhere in particular). There is one."""
 
 
-def _nearest(graph: Graph[Any, Any], members: set[int], here: int, wanted: Callable[[int], bool]) -> list[int]:
-    """A shortest way inside that ends in a wanted transition; there is one."""
+def tour(graph: Edges, home: int, fairness: bytearray, nearest: Nearest) -> list[int]:
+    """Transitions from a state of a component that misses nothing back to it, so that they miss nothing either."""
+    here, taken, way = home, set[int](), list[int]()
+    possible = graph.enabled(home)
+    hungry = {label for label in possible if fairness[label] == WEAK}
+    owed = {label for label in possible if fairness[label] == STRONG}
+    while hungry or owed or here != home:
+        back = -1 if hungry or owed else home
+        for edge in nearest(here, hungry | owed, hungry, back):
+            way.append(edge)
+            label, here = graph.leads(edge)
+            taken.add(label)
+            possible = graph.enabled(here)
+            hungry = (hungry & possible) - taken
+            owed = (owed | {label for label in possible if fairness[label] == STRONG}) - taken
+    return way
+
+
+def _nearest(
+    graph: Graph[Any, Any], members: set[int], here: int, wanted: set[int], lacked: set[int], home: int
+) -> list[int]:
     came: dict[int, int] = {here: -1}
     queue = deque([here])
     while queue:
@@ -206,12 +240,12 @@ def _nearest(graph: Graph[Any, Any], members: set[int], here: int, wanted: Calla
             after = graph.targets[edge]
             if after not in members:
                 continue
-            if wanted(edge):
+            if after == home or graph.labels[edge] in wanted or not lacked <= graph.enabled(after):
                 return [*_back(graph, came, state), edge]
             if after not in came:
                 came[after] = edge
                 queue.append(after)
-    raise AssertionError("a component is connected, and starves nothing")
+    raise AssertionError("a component is connected, and misses nothing")
 
 
 def _back(graph: Graph[Any, Any], came: Mapping[int, int] | array[int], state: int) -> list[int]:

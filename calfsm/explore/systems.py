@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import attrs
 
@@ -83,6 +83,11 @@ class SystemModel:
     def text(self, call: Call) -> str:
         """`prepare(j=0, b=1)`."""
         return call_text(self._bound[call[0]].row, call[1])
+
+    def instance(self, part: int, index: int) -> str:
+        """`jobs[0]`, and `device` where there is one only."""
+        name = self.system.parts[part].name
+        return name if len(self.engine.states[part]) == 1 else f"{name}[{index}]"
 
     def properties(self) -> dict[str, Callable[[Snapshot], bool]]:
         """The system's `always` properties, over states."""
@@ -187,13 +192,32 @@ def explore(
 
 
 @attrs.frozen
+class InstanceChange:
+    """What a step changed of one instance: its state (`was` and `now`; equal where it stayed), and variables."""
+
+    who: str
+    was: str
+    now: str
+    values: Mapping[str, str]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The new values of variables: `length = 1`."""
+        return tuple(f"{name} = {value}" for name, value in self.values.items())
+
+    def __str__(self) -> str:
+        moved = (f"{self.was} -> {self.now}",) if self.was != self.now else ()
+        return f"{self.who}: {', '.join((*moved, *self.texts))}"
+
+
+@attrs.frozen
 class StoryLine:
     """One step of a trace in the spec's words: the call, who speaks, and what moved or changed."""
 
     number: int
     call: str
     by: str
-    changes: tuple[str, ...]
+    changes: tuple[InstanceChange, ...]
 
     def __str__(self) -> str:
         return f"{self.number:>3}. {self.call}  [{self.by}]" + "".join(f"\n       {change}" for change in self.changes)
@@ -202,20 +226,32 @@ class StoryLine:
 def story(model: SystemModel, trace: Trace[Snapshot, Call]) -> list[StoryLine]:
     """A trace, told: what each action moved, and the variables that changed."""
     lines = []
-    state = trace.start
-    for number, (call, after) in enumerate(trace.steps, 1):
+    before = flattened(model.engine.described(trace.start))
+    for number, (call, state) in enumerate(trace.steps, 1):
+        after = flattened(model.engine.described(state))
         action = model.system.actions[call[0]]
-        lines.append(StoryLine(number, model.text(call), action.by, tuple(_changes(model, state, after))))
-        state = after
+        lines.append(StoryLine(number, model.text(call), action.by, changes(before, after)))
+        before = after
     return lines
 
 
-def _changes(model: SystemModel, before: Snapshot, after: Snapshot) -> Iterator[str]:
-    old, new = model.engine.described(before), model.engine.described(after)
-    for part, instances in old.items():
-        for index, (was, now) in enumerate(zip(instances, new[part], strict=True)):
-            who = part if len(instances) == 1 else f"{part}[{index}]"
-            texts = [f"{was['state']} -> {now['state']}"] if was["state"] != now["state"] else []
-            texts += [f"{name} = {value}" for name, value in now.items() if name != "state" and was[name] != value]
-            if texts:
-                yield f"{who}: {', '.join(texts)}"
+def flattened(described: Mapping[str, list[dict[str, str]]]) -> dict[str, dict[str, str]]:
+    """`Engine.described` by instance: `jobs[0]`, and `device` where there is one only."""
+    return {
+        part if len(instances) == 1 else f"{part}[{index}]": dict(values)
+        for part, instances in described.items()
+        for index, values in enumerate(instances)
+    }
+
+
+def changes(
+    before: Mapping[str, Mapping[str, str]], after: Mapping[str, Mapping[str, str]]
+) -> tuple[InstanceChange, ...]:
+    """What differs between two states, each by instance, state and variables in the spec's words."""
+    found = []
+    for who, now in after.items():
+        was = before[who]
+        values = {name: value for name, value in now.items() if name != "state" and was[name] != value}
+        if values or was["state"] != now["state"]:
+            found.append(InstanceChange(who, was["state"], now["state"], values))
+    return tuple(found)

@@ -1,4 +1,4 @@
-"""Counterexamples told: as a story, as a Mermaid sequence diagram, and as a test that replays them."""
+"""Counterexamples told: as a story, and as a test that replays them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ import attrs
 from calfsm.engine.engine import Snapshot
 from calfsm.engine.steps import argument_names
 from calfsm.engine.system import Condition
-from calfsm.explore.judging import CLIENT, HOME, Whole
+from calfsm.explore.judging import CLIENT, HOME, Whole, returns
+from calfsm.explore.ownership import fate, whereabouts
 from calfsm.explore.replay import STUCK
 from calfsm.explore.search import Trace
-from calfsm.explore.systems import Call, StoryLine, story
+from calfsm.explore.systems import Call, StoryLine, SystemModel, story
 
 Told = list[StoryLine]
 
 
 @attrs.frozen
 class Counterexample:
-    """A run that shows what is wrong. `kind`: always, eventually, home or stuck; the rest as in Lasso and Promise."""
+    """A run that shows what is wrong; the rest as in Lasso and Promise.
+
+    `kind`: always, eventually, stuck, or home, which is of all that has to return.
+    """
 
     name: str
     kind: str
@@ -42,7 +46,7 @@ def counterexamples(whole: Whole) -> list[Counterexample]:
             lasso = promise.lasso
             found.append(Counterexample(name, "eventually", lasso.trace, lasso.cycle, lasso.since, promise.picks))
         elif promise.trace is not None:
-            found.append(Counterexample(name, HOME, promise.trace))
+            found.append(Counterexample(name, HOME, promise.trace, picks=promise.picks))
     if whole.result.stuck is not None:
         found.append(Counterexample(STUCK, STUCK, whole.result.stuck))
     return found
@@ -57,69 +61,91 @@ def preceded(found: Counterexample, way: Trace[Snapshot, Call]) -> Counterexampl
 # ---- in words
 
 
-def headline(whole: Whole, found: Counterexample) -> str:
+def headline(found: Counterexample) -> str:
     """What is broken, up to the colon that the story follows."""
+    picked = ", ".join(f"{name}={value}" for name, value in found.picks.items())
+    whom = f" for {picked}" if picked else ""
     match found.kind:
         case "always":
             return "is broken; a shortest way there:"
         case "eventually":
-            picked = ", ".join(f"{name}={value}" for name, value in found.picks.items())
-            whom = f" for {picked}" if picked else ""
             return f"is broken{whom}: it may wait for ever; a way to where it does:"
+        case "home" if picked:
+            return f"is broken{whom}: it cannot be free again without the client; a shortest way to where that is so:"
         case "home":
             return "cannot be reached again without the client; a shortest way to where that is so:"
     return "a state in which nothing can happen; a shortest way there:"
 
 
-def stories(whole: Whole, found: Counterexample) -> tuple[Told, Told]:
+def stories(model: SystemModel, found: Counterexample) -> tuple[Told, Told]:
     """The trace, and the cycle, told; numbers go on from one to the other."""
-    trace = story(whole.model, found.trace)
-    cycle = story(whole.model, Trace(found.trace.end, found.cycle))
+    trace = story(model, found.trace)
+    cycle = story(model, Trace(found.trace.end, found.cycle))
     return trace, [attrs.evolve(line, number=len(trace) + number) for number, line in enumerate(cycle, 1)]
 
 
-def ending(whole: Whole, found: Counterexample) -> list[str]:
+def ending(model: SystemModel, found: Counterexample) -> list[str]:
     """What is the matter at the end of the trace."""
     match found.kind:
         case "always":
-            return list(_conjuncts(whole, found))
+            return [*fate(model, found.name, found.trace), *_conjuncts(model, found)]
         case "eventually":
-            row = next(row for row in whole.model.system.eventually if row.name == found.name)
+            row = next(row for row in model.system.eventually if row.name == found.name)
             waits = f"it has waited since step {found.since} (`{row.source.text}`) for `{row.target.text}`"
-            return [waits, _standing(whole, found)]
+            return [waits, _standing(model, found)]
         case "home":
-            return [_standing(whole, found)]
+            where = [
+                line for index in found.picks.values() for line in whereabouts(model, found.name, found.trace, index)
+            ]
+            return [*where, _standing(model, found)]
     return ["deadlock: nothing can happen any more"]
 
 
-def told(whole: Whole, found: Counterexample) -> str:
+def told(model: SystemModel, found: Counterexample) -> str:
     """All of it as text."""
-    trace, cycle = stories(whole, found)
-    lines = [f"{found.name} {headline(whole, found)}" if found.name != STUCK else f"{STUCK}: {headline(whole, found)}"]
+    trace, cycle = stories(model, found)
+    lines = [f"{found.name} {headline(found)}" if found.name != STUCK else f"{STUCK}: {headline(found)}"]
     lines += map(str, trace)
-    lines += ending(whole, found)
+    lines += ending(model, found)
     lines += map(str, cycle)
     return "\n".join(lines)
 
 
-def _conjuncts(whole: Whole, found: Counterexample) -> Iterator[str]:
-    model = whole.model
+def _conjuncts(model: SystemModel, found: Counterexample) -> Iterator[str]:
+    for condition, whom in _broken(model, found):
+        if whom is None:
+            yield f"`{condition.text}` divides by zero"
+        else:
+            yield f"`{condition.text}` does not hold" + (f": see {', '.join(whom)}" if whom else "")
+
+
+def _broken(model: SystemModel, found: Counterexample) -> Iterator[tuple[Condition, list[str] | None]]:
+    """The conjuncts that do not hold at the end of the trace, and who breaks each; None when it divides by zero."""
     row = next(row for row in model.system.always if row.name == found.name)
     model.move_to(found.trace.end)
     for condition in row.conditions:
         try:
-            if model.engine.holds(condition.term):
-                continue
-            whom = culprits(whole, condition)
+            if not model.engine.holds(condition.term):
+                yield condition, culprits(model, condition)
         except ZeroDivisionError:
-            yield f"`{condition.text}` divides by zero"
-            continue
-        yield f"`{condition.text}` does not hold" + (f": see {', '.join(whom)}" if whom else "")
+            yield condition, None
 
 
-def culprits(whole: Whole, condition: Condition) -> list[str]:
+def blamed(model: SystemModel, found: Counterexample) -> list[str]:
+    """The instances that break an `always` property, or for whom an `eventually` one is broken."""
+    if found.kind == "always":
+        return list(dict.fromkeys(who for _, whom in _broken(model, found) for who in whom or ()))
+    if found.kind == "eventually":
+        row = next(row for row in model.system.eventually if row.name == found.name)
+        return [model.instance(part, found.picks[name]) for name, part in row.picks]
+    if found.kind == HOME:
+        goal = next(goal for goal in returns(model.system) if goal.name == found.name)
+        return [model.instance(part, found.picks[name]) for name, part in goal.picks]
+    return []
+
+
+def culprits(model: SystemModel, condition: Condition) -> list[str]:
     """The instances that break a condition of the form `all(… for x in part)` in the model's present state."""
-    model = whole.model
     match condition.term:
         case ("==", ("tally", index), ("int", 0)):
             part, where = model.system.tallies[index]
@@ -128,13 +154,11 @@ def culprits(whole: Whole, condition: Condition) -> list[str]:
         case _:
             return []
     breaks = model.engine.function(("b0",), where)
-    name, count = model.system.parts[part].name, len(model.engine.states[part])
-    return [name if count == 1 else f"{name}[{index}]" for index in range(count) if breaks(index)]
+    return [model.instance(part, index) for index in range(len(model.engine.states[part])) if breaks(index)]
 
 
-def _standing(whole: Whole, found: Counterexample) -> str:
+def _standing(model: SystemModel, found: Counterexample) -> str:
     """Deadlock, standstill or livelock."""
-    model = whole.model
     calls = list(model.actions(found.trace.end))
     if not calls:
         return "deadlock: nothing can happen any more"
@@ -143,90 +167,79 @@ def _standing(whole: Whole, found: Counterexample) -> str:
         names = dict.fromkeys(model.system.actions[call[0]].name for call in calls)
         return f"standstill: only {', '.join(names)} can happen, and {' and '.join(by)} may stay away for ever"
     if found.kind == "eventually":
-        return "livelock: this can go on for ever; every fair action is taken on the way, or somewhere not possible:"
+        where = "somewhere not possible"
+        if model.system.strongly_fair:
+            where += ", if strongly fair nowhere possible"
+        return f"livelock: this can go on for ever; every fair action is taken on the way, or {where}:"
     if all(model.system.actions[call[0]].by == CLIENT for call in calls):
         return "standstill: only the client can act here"
-    return "livelock: something can always happen, and nothing leads home"
-
-
-# ---- as a picture
-
-
-def mermaid(whole: Whole, found: Counterexample) -> str:
-    """A sequence diagram: who speaks, and which instances move."""
-    trace, cycle = stories(whole, found)
-    speakers = list(dict.fromkeys(line.by for line in (*trace, *cycle)))
-    moved = list(dict.fromkeys(change.partition(": ")[0] for line in (*trace, *cycle) for change in line.changes))
-    lines = ["sequenceDiagram"]
-    lines += [f"  actor s{number} as {escaped(name)}" for number, name in enumerate(speakers)]
-    lines += [f"  participant p{number} as {escaped(name)}" for number, name in enumerate(moved)]
-    lines += _messages(trace, speakers, moved, "  ")
-    if cycle:
-        lines += ["  loop for ever", *_messages(cycle, speakers, moved, "    "), "  end"]
-    if speakers:
-        lines += [f"  note over s0: {escaped(text)}" for text in ending(whole, found)]
-    return "\n".join(lines) + "\n"
-
-
-def _messages(lines: Sequence[StoryLine], speakers: list[str], moved: list[str], indent: str) -> Iterator[str]:
-    for line in lines:
-        speaker = f"s{speakers.index(line.by)}"
-        if not line.changes:
-            yield f"{indent}{speaker}->>{speaker}: {escaped(f'{line.number} {line.call}')}"
-        for change in line.changes:
-            who, _, what = change.partition(": ")
-            text = escaped(f"{line.number} {line.call}: {what}")
-            yield f"{indent}{speaker}->>p{moved.index(who)}: {text}"
-
-
-def escaped(text: str) -> str:
-    """Text that Mermaid's grammar reads nothing into: what is not plainly harmless is written as an entity."""
-    return "".join(c if c.isalnum() or c in " _.,=()[]" else f"#{ord(c)};" for c in text)
+    return f"livelock: something can always happen, and nothing leads {'back' if found.picks else 'home'}"
 
 
 # ---- as a test
 
 
-def calls(whole: Whole, steps: Sequence[tuple[Call, Snapshot]]) -> list[tuple[str, dict[str, int]]]:
+def calls(model: SystemModel, steps: Sequence[tuple[Call, Snapshot]]) -> list[tuple[str, dict[str, int]]]:
     """Steps as actions by name, with their picks and choices."""
-    rows = whole.model.system.actions
+    rows = model.system.actions
     return [(rows[call[0]].name, dict(zip(argument_names(rows[call[0]]), call[1], strict=True))) for call, _ in steps]
 
 
-def pytest_text(whole: Whole, found: Counterexample, specs: Sequence[str], bent: str = "") -> str:
-    """A test file that fails as long as the counterexample is one.
+def pytest_text(model: SystemModel, found: Counterexample, specs: Sequence[str], bent: str = "") -> str:
+    """A test file that fails as long as the counterexample is one, and a test that Hypothesis shrinks to few steps.
 
-    `specs`: the spec files, relative to the test's folder or absolute. `bent`: a call that changes `system` first.
+    `specs`: the spec files, relative to the test's folder or absolute. `bent`: a call that changes `SYSTEM` first.
     """
-    system, scope = whole.model.system, dict(whole.model.engine.params)
-    picks = dict(found.picks)
-    imports = ["from calfsm.compile.load import load", "from calfsm.explore.replay import why_broken"]
-    if bent:
-        names = [name for name in ("only", "without") if f"{name}(" in bent]
-        imports.append(f"from calfsm.explore.what_if import {', '.join(names)}")
+    system, shrinks = model.system, bool(found.trace.steps) and found.kind != HOME
+    names = [name for name in ("only", "without") if f"{name}(" in bent]
     return "\n".join(
         [
             f'"""A counterexample to `{found.name}` of the system `{system.name}`; this fails as long as it is one."""',
             "",
+            *(["from itertools import compress"] if shrinks else []),
             "from pathlib import Path",
             "",
-            *imports,
+            *(_HYPOTHESIS if shrinks else []),
+            "from calfsm.compile.load import load",
+            f"from calfsm.explore.replay import {'possible, ' if shrinks else ''}why_broken",
+            *([f"from calfsm.explore.what_if import {', '.join(names)}"] if names else []),
             "",
             *_literal("SPECS", list(specs)),
-            f"SCOPE = {scope!r}",
-            f"PICKS = {picks!r}",
-            *_literal("TRACE", calls(whole, found.trace.steps)),
-            *_literal("CYCLE", calls(whole, found.cycle)),
+            f"SYSTEM = load([Path(__file__).parent / path for path in SPECS]).systems[{system.name!r}]",
+            *([f"SYSTEM = {bent}"] if bent else []),
+            f"SCOPE = {dict(model.engine.params)!r}",
+            f"PICKS = {dict(found.picks)!r}",
+            *_literal("TRACE", calls(model, found.trace.steps)),
+            *_literal("CYCLE", calls(model, found.cycle)),
+            "",
+            "",
+            "def why(trace):",
+            f"    return why_broken(SYSTEM, SCOPE, {found.name!r}, trace, CYCLE, PICKS)",
             "",
             "",
             f"def test_{found.name}():",
-            f"    system = load([Path(__file__).parent / path for path in SPECS]).systems[{system.name!r}]",
-            *([f"    system = {bent}"] if bent else []),
-            f"    why = why_broken(system, SCOPE, {found.name!r}, TRACE, CYCLE, PICKS)",
-            "    assert not why, why",
+            "    assert not why(TRACE), why(TRACE)",
+            *(_shrinking(found.name) if shrinks else []),
             "",
         ]
     )
+
+
+_HYPOTHESIS = ["from hypothesis import given, settings", "from hypothesis import strategies as st", ""]
+
+
+def _shrinking(name: str) -> list[str]:
+    """Steps are mostly kept, so that Hypothesis finds what there is; it shrinks towards leaving them out."""
+    return [
+        "",
+        "",
+        "@settings(max_examples=300, deadline=None, derandomize=True)",
+        "@given(st.lists(st.sampled_from([False] + 30 * [True]), min_size=len(TRACE), max_size=len(TRACE)))",
+        f"def test_{name}_in_fewer_steps(kept):",
+        '    """When this fails, Hypothesis shows as few of the steps as it could find that still show it."""',
+        "    trace = possible(SYSTEM, SCOPE, compress(TRACE, kept))",
+        '    assert not why(trace), f"{why(trace)}: {trace}"',
+    ]
 
 
 def _literal(name: str, items: Sequence[object]) -> list[str]:

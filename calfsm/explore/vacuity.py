@@ -6,23 +6,19 @@ complete searches only: what was not seen yet may still come.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
 
 from calfsm.engine.code import Term
-from calfsm.engine.engine import Snapshot
 from calfsm.engine.steps import argument_names
 from calfsm.engine.system import ActionRow, Condition, System
-from calfsm.explore.judging import Whole, fair_labels, instances, marked
-from calfsm.explore.liveness import unanswered
+from calfsm.engine.table import Table
+from calfsm.explore.judging import Whole, fairness, instances
 from calfsm.explore.search import Verdict
+from calfsm.explore.seen import Question, Seen, read_by
 from calfsm.explore.systems import SystemModel
-
-FAIRNESS_STATES = 50_000
-"""With more states than this, it is not asked whether each source's fairness matters: that judges all again."""
 
 
 @attrs.frozen
@@ -38,117 +34,74 @@ class Remark:
 
 def remarks(whole: Whole) -> list[Remark]:
     """Everything that a complete search has not put to the test; nothing of one that was stopped."""
-    if not whole.result.complete:
+    model, seen = whole.model, whole.seen
+    if not whole.result.complete or seen is None:
         return []
-    model = whole.model
-    taken = {call[0] for call in whole.graph.actions} if len(whole.graph.targets) else _taken(whole)
+    taken = seen.taken()
     found: list[Remark] = []
     for index, action in enumerate(model.system.actions):
         if index not in taken:
             found.append(Remark("action", f"{action.name} is never possible"))
-    found += _machines(whole)
+    found += _machines(whole, seen)
     questions = [*_guards(model, taken), *_properties(model)]
-    _ask(model, whole.result.parents, questions)
-    found += [Remark(question.about, text) for question in questions if (text := question.answer())]
+    left = seen.ask(questions)
+    found += [Remark(question.about, text) for question in questions if (text := _said(question, question in left))]
     return [*found, *_fairness(whole)]
 
 
-@attrs.define
-class _Question:
-    """A condition of which both answers are expected, somewhere: what to say when one of them never came.
-
-    Asked with every choice of `ranges` for which `given` holds.
-    """
-
-    about: str
-    holds: Callable[..., bool]
-    never_true: str = ""
-    never_false: str = ""
-    ranges: Sequence[Iterable[int]] = ()
-    given: Callable[..., bool] | None = None
-    was_true: bool = False
-    was_false: bool = False
-
-    @property
-    def open(self) -> bool:
-        """Whether there is still something to find out."""
-        return bool((self.never_true and not self.was_true) or (self.never_false and not self.was_false))
-
-    def ask(self) -> None:
-        """Ask it of the present state."""
-        for values in itertools.product(*self.ranges):
-            try:
-                if self.given is None or self.given(*values):
-                    if self.holds(*values):
-                        self.was_true = True
-                    else:
-                        self.was_false = True
-            except ZeroDivisionError:
-                self.was_false = True
-            if self.was_true and self.was_false:
-                return
-
-    def answer(self) -> str:
-        """What to say, or nothing. A condition that was never asked is not spoken of."""
-        if not self.was_true and self.was_false:
-            return self.never_true
-        return self.never_false if self.was_true and not self.was_false else ""
+NOT_ASKED = "not asked at this size"
+"""What is said of a question for which there are too many states."""
 
 
-def _ask(model: SystemModel, states: Iterable[Snapshot], questions: Iterable[_Question]) -> None:
-    left = [question for question in questions if question.open]
-    for number, state in enumerate(states):
-        if not left:
-            return
-        model.move_to(state)
-        for question in left:
-            question.ask()
-        if number % 64 == 0:
-            left = [question for question in left if question.open]
-
-
-def _taken(whole: Whole) -> set[int]:
-    """The actions taken, without a graph: nothing but the ways to the states is kept, so the states are asked."""
-    model, found = whole.model, set[int]()
-    everything = len(model.system.actions)
-    for parent in whole.result.parents.values():
-        if parent is not None:
-            found.add(parent[1][0])
-    for state in whole.result.parents:
-        if len(found) == everything:
-            break
-        found |= {call[0] for call in model.actions(state)}
-    return found
+def _said(question: Question, is_left: bool) -> str:
+    if is_left:
+        return f"{NOT_ASKED} whether {question.never_true or question.never_false}"
+    return question.answer()
 
 
 # ---- machines
 
 
-def _machines(whole: Whole) -> Iterator[Remark]:
+def _machines(whole: Whole, seen: Seen) -> Iterator[Remark]:
     """States never entered, moves out of the others never made, and bounds never reached; by machine."""
     model, system = whole.model, whole.model.system
-    entered: list[set[int]] = []
-    highest: list[list[int]] = []
-    for part in range(len(system.parts)):
-        entered.append(set().union(*{state[part] for state in whole.result.parents}))
-        groups = {state[len(system.parts) + part] for state in whole.result.parents}
-        datas = set().union(*groups)
-        highest.append([max(data[bound.index] for data in datas) for bound in _bounds(model, part)])
-    for name in dict.fromkeys(row.table.name for row in system.parts):
-        of_it = [part for part, row in enumerate(system.parts) if row.table.name == name]
-        table = system.parts[of_it[0]].table
-        here = set().union(*(entered[part] for part in of_it))
-        away = [row.name for state, row in enumerate(table.states) if state not in here]
+    parts: dict[str, list[int]] = {}
+    for part, row in enumerate(system.parts):
+        parts.setdefault(row.table.name, []).append(part)
+    entered = {name: sorted(set().union(*(seen.entered(part) for part in of_it))) for name, of_it in parts.items()}
+
+    def missing() -> set[int]:
+        return {
+            part
+            for name, of_it in parts.items()
+            if any(_unmoved(model, of_it, entered[name], event) for event in range(len(_table(model, of_it).events)))
+            for part in of_it
+        }
+
+    answered = seen.answer(missing)
+    for name, of_it in parts.items():
+        table = _table(model, of_it)
+        away = [row.name for state, row in enumerate(table.states) if state not in entered[name]]
         if away:
             yield Remark("machine", f"{name} is never {_listed(away)}")
         for event, word in enumerate(table.events):
-            missing = [text for state in sorted(here) for text in _unmade(model, of_it, state, event)]
-            if missing:
-                yield Remark("machine", f"{name} never goes by {word.name} from {_listed(missing)}")
-        for position, bound in enumerate(_bounds(model, of_it[0])):
-            top = max(highest[part][position] for part in of_it)
+            texts = _unmoved(model, of_it, entered[name], event)
+            if texts:
+                left = "" if answered else f"{NOT_ASKED} whether "
+                yield Remark("machine", f"{left}{name} never goes by {word.name} from {_listed(texts)}")
+        for bound in _bounds(model, of_it[0]):
+            top = max(seen.highest(part, bound.index) for part in of_it)
             if top < bound.high:
                 yield Remark("bound", f"{name}.{bound.name} never exceeds {top}; its highest value is {bound.high}")
+
+
+def _table(model: SystemModel, of_it: Sequence[int]) -> Table:
+    return model.system.parts[of_it[0]].table
+
+
+def _unmoved(model: SystemModel, of_it: Sequence[int], states: Sequence[int], event: int) -> list[str]:
+    """Where an event never led anybody, of the states that were entered."""
+    return [text for state in states for text in _unmade(model, of_it, state, event)]
 
 
 def _unmade(model: SystemModel, of_it: Sequence[int], state: int, event: int) -> Iterator[str]:
@@ -184,7 +137,7 @@ def _bounds(model: SystemModel, part: int) -> list[_Bound]:
 # ---- guards
 
 
-def _guards(model: SystemModel, taken: set[int]) -> Iterator[_Question]:
+def _guards(model: SystemModel, taken: set[int]) -> Iterator[Question]:
     """Conjuncts of guards, each asked where those before it hold."""
     for index, (action, bound) in enumerate(zip(model.system.actions, model.engine.bound_actions(), strict=True)):
         names = argument_names(action)
@@ -193,9 +146,10 @@ def _guards(model: SystemModel, taken: set[int]) -> Iterator[_Question]:
             ranges = (
                 bound.ranges if _reads_arguments(("and", *before, condition.term)) else [(r[0],) for r in bound.ranges]
             )
-            yield _Question(
+            yield Question(
                 "guard",
                 model.engine.function(names, condition.term),
+                read_by(model.system, condition.term, *before),
                 f"{action.name}: `{condition.text}` is never true" if index not in taken else "",
                 f"{action.name}: `{condition.text}` is never false{_where(action, number)}",
                 ranges,
@@ -214,7 +168,7 @@ def _reads_arguments(term: object) -> bool:
 # ---- properties
 
 
-def _properties(model: SystemModel) -> Iterator[_Question]:
+def _properties(model: SystemModel) -> Iterator[Question]:
     system = model.system
     for row in system.always:
         for condition in row.conditions:
@@ -224,10 +178,10 @@ def _properties(model: SystemModel) -> Iterator[_Question]:
         picked = [range(len(model.engine.states[part])) for _, part in leads.picks]
         waits: Term = ("and", leads.source.term, ("not", leads.target.term))
         text = f"{leads.name}: nobody ever waits: `{leads.source.text}` never holds before its end does"
-        yield _Question("property", model.engine.function(names, waits), text, "", picked)
+        yield Question("property", model.engine.function(names, waits), read_by(system, waits), text, "", picked)
 
 
-def _breakable(model: SystemModel, name: str, condition: Condition) -> Iterator[_Question]:
+def _breakable(model: SystemModel, name: str, condition: Condition) -> Iterator[Question]:
     """What would have to happen before a conjunct of an `always` property could be broken.
 
     For `all(… for x in part if asked)`: `asked` holds for somebody. For `one or other`: neither holds by itself.
@@ -235,11 +189,13 @@ def _breakable(model: SystemModel, name: str, condition: Condition) -> Iterator[
     match condition.term:
         case ("==", counted, ("int", 0)) if (asked := _asked(model.system, counted)) is not None:
             text = f"{name}: nobody is ever asked: what follows `if` never holds in `{condition.text}`"
-            yield _Question("property", model.engine.function((), ("!=", asked, ("int", 0))), text)
+            holds = model.engine.function((), ("!=", asked, ("int", 0)))
+            yield Question("property", holds, read_by(model.system, asked), text)
         case ("or", *sides):
             texts = _sides(condition.text, len(sides))
             for side, text in zip(sides, texts, strict=True):
-                yield _Question("property", model.engine.function((), side), "", f"{name}: {text} always holds")
+                holds = model.engine.function((), side)
+                yield Question("property", holds, read_by(model.system, side), "", f"{name}: {text} always holds")
 
 
 def _asked(system: System, counted: Term) -> Term | None:
@@ -285,17 +241,21 @@ def _bare(text: str) -> str:
 
 
 def _fairness(whole: Whole) -> Iterator[Remark]:
-    """Sources whose fairness no `eventually` property that holds has any need of."""
-    model, graph, system = whole.model, whole.graph, whole.model.system
+    """What is fair, and no `eventually` property that holds has any need of it."""
+    model, runs, system = whole.model, whole.runs, whole.model.system
     kept = [row for row in system.eventually if whole.promises[row.name].verdict is Verdict.HOLDS]
-    if not kept or len(graph) > FAIRNESS_STATES:
+    named = [*system.fair, *system.strongly_fair]
+    if not kept or not named or runs is None:
+        return
+    if len(runs) > runs.fairness_states:
+        yield Remark("fairness", f"{NOT_ASKED} whether what holds would hold as well without it")
         return
     asked: list[tuple[Any, Any]] = [
-        (marked(model, graph, row.source.term, picks), marked(model, graph, row.target.term, picks))
+        (runs.marks(row.source.term, picks), runs.marks(row.target.term, picks))
         for row in kept
         for picks in instances(model, row)
     ]
-    for source in system.fair:
-        others = fair_labels(model, graph, [other for other in system.fair if other != source])
-        if all(unanswered(graph, begins, ends, others) is None for begins, ends in asked):
-            yield Remark("fairness", f"what holds would hold as well if {source} were not fair")
+    for name in named:
+        others = fairness(system, runs.calls, without=name)
+        if all(runs.unanswered(begins, ends, others) is None for begins, ends in asked):
+            yield Remark("fairness", f"what holds would hold as well if {name} were not fair")

@@ -48,9 +48,16 @@ def only(system: System, sources: Collection[str]) -> System:
     return changed(system, actions=tuple(row for row in system.actions if row.by in sources))
 
 
+def states_only(system: System) -> System:
+    """The system as if nothing was said of its runs: only what one state shows is left to judge."""
+    resources = tuple(row._replace(back=None) for row in system.resources)
+    return changed(system, eventually=(), home=None, resources=resources)
+
+
 def changed(system: System, **changes: Any) -> System:
     """The system with something else in the place of what it says."""
     names = (
-        "name", "doc", "digest", "params", "parts", "tallies", "actions", "always", "eventually", "fair", "home"
+        "name", "doc", "digest", "params", "parts", "tallies", "actions", "always", "eventually", "fair", "home",
+        "resources", "strongly_fair",
     )  # fmt: skip
     return System(**{**{name: getattr(system, name) for name in names}, **changes})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calfsm.engine.system import Profile
-from calfsm.paths.generate import flattened
+from calfsm.explore.systems import flattened
 from calfsm.paths.suite import Case, Suite, SuiteStep, World
 from calfsm.serving.directed import Directed, MakeStage
 

@@ -15,7 +15,7 @@ from calfsm.engine.system import System
 from calfsm.engine.table import Outcome, Rows, Table, shown
 from calfsm.explore.machines import MachineModel, MachineState
 from calfsm.explore.search import Progress, search
-from calfsm.explore.systems import Call, SystemModel
+from calfsm.explore.systems import Call, SystemModel, flattened
 from calfsm.paths.cover import cover
 from calfsm.paths.suite import Case, Suite, SuiteStep, World, difference
 
@@ -132,15 +132,6 @@ def system_suite(
 def world_of(model: SystemModel, state: Snapshot) -> World:
     """A snapshot by instance: `jobs[0]`, and `device` where there is one only."""
     return flattened(model.engine.described(state))
-
-
-def flattened(described: Mapping[str, list[dict[str, str]]]) -> World:
-    """`Engine.described` by instance."""
-    return {
-        part if len(instances) == 1 else f"{part}[{index}]": dict(values)
-        for part, instances in described.items()
-        for index, values in enumerate(instances)
-    }
 
 
 def answer_goals(rows: Rows) -> dict[Outcome, tuple[str, str]]:

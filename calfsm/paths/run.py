@@ -8,8 +8,11 @@ from typing import Protocol
 
 import attrs
 
+from calfsm.engine.engine import Engine
 from calfsm.engine.machine import Machine
+from calfsm.engine.system import System
 from calfsm.engine.table import Refused, Table, shown
+from calfsm.explore.systems import flattened
 from calfsm.paths.suite import Case, Suite, SuiteStep, World, worlds
 
 
@@ -60,7 +63,7 @@ def run_suite(
     failures: list[Failure] = []
     steps = 0
     for number, case in enumerate(suite.cases, 1):
-        done, failure = _run_case(suite, case, implementation)
+        done, failure = run_case(suite, case, implementation)
         steps += done
         if failure is not None:
             failures.append(failure)
@@ -69,18 +72,30 @@ def run_suite(
     return Report(len(suite.cases), steps, tuple(failures))
 
 
-def _run_case(suite: Suite, case: Case, implementation: Implementation) -> tuple[int, Failure | None]:
-    why = _why(lambda: implementation.begin(suite, case), False, implementation, suite.start)
+def run_case(
+    suite: Suite, case: Case, implementation: Implementation, seen: Callable[[World], None] | None = None
+) -> tuple[int, Failure | None]:
+    """Run one case up to its first failure: how many steps were tried, and the failure.
+
+    `seen` is called with the state at the start and after every step, as far as the implementation tells it.
+    """
+    why = _why(lambda: implementation.begin(suite, case), False, implementation, suite.start, seen)
     if why:
         return 0, Failure(case.name, 0, "start", why)
     for number, (step, expected) in enumerate(worlds(suite, case), 1):
-        why = _why(partial(implementation.do, step), step.refused, implementation, expected)
+        why = _why(partial(implementation.do, step), step.refused, implementation, expected, seen)
         if why:
             return number, Failure(case.name, number, str(step), why)
     return len(case.steps), None
 
 
-def _why(do: Callable[[], None], refused: bool, implementation: Implementation, expected: World) -> str:
+def _why(
+    do: Callable[[], None],
+    refused: bool,
+    implementation: Implementation,
+    expected: World,
+    seen: Callable[[World], None] | None,
+) -> str:
     """Why something that was done, or the state after it, is not as it must be; empty when it is."""
     refusal: Refused | None = None
     try:
@@ -94,6 +109,8 @@ def _why(do: Callable[[], None], refused: bool, implementation: Implementation, 
         return f"{type(error).__name__}: {error}"
     if refusal is not None and not refused:
         return str(refusal)
+    if seen is not None:
+        seen(found)
     taken = ["it was taken"] if refused and refusal is None else []
     return "; ".join([*taken, *different])
 
@@ -139,3 +156,23 @@ class MachineImplementation:
         rows = zip(self._table.variables, self._machine.numbers, strict=True)
         values = {row.name: shown(row, value) for row, value in rows}
         return {self._table.name: {"state": str(self._machine.state), **values}}
+
+
+class SystemImplementation:
+    """The engine, for the suite of a system."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self.engine = Engine(system)
+
+    def begin(self, suite: Suite, case: Case) -> None:
+        """A new engine, at the suite's scope."""
+        self.engine = Engine(self._system, **suite.scope)
+
+    def do(self, step: SuiteStep) -> None:
+        """Apply the action."""
+        self.engine.apply(step.do, **step.arguments)
+
+    def world(self) -> World:
+        """Its whole state."""
+        return flattened(self.engine.described())

@@ -41,11 +41,12 @@ class SuiteStep:
 
 @attrs.frozen
 class Case:
-    """One sequence from the initial state, and the goals that it is the first to cover."""
+    """One sequence from the initial state, and the goals that it is the first to cover. `line`: where it was read."""
 
     name: str
     covers: tuple[str, ...]
     steps: tuple[SuiteStep, ...]
+    line: int = attrs.field(default=0, eq=False)
 
 
 @attrs.frozen
@@ -141,7 +142,7 @@ def parse(lines: Iterable[str], name: str) -> Suite:
             if suite is None:
                 suite = _suite(record)
             else:
-                cases.append(_case(record, suite))
+                cases.append(attrs.evolve(_case(record, suite), line=number))
         except (_Wrong, RecursionError, ValueError) as error:
             why = str(error) if isinstance(error, _Wrong) else f"not JSON: {error}"
             raise BadSuite(f"{name}:{number}: {why}") from None

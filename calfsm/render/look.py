@@ -15,6 +15,9 @@ PAPER = "#ffffff"
 FILL = "#f6f6f3"
 OUTCOME_FILL = "#e9e9e4"
 AWAITING_FILL = "#e3f2ec"
+STRIPE = "#f8f8f6"
+BROKEN = "#b00020"
+BROKEN_FILL = "#fdeef0"
 
 COLOURS = {
     "client": "#0b5fa5",

@@ -1,4 +1,4 @@
-"""Diagrams as Mermaid: `stateDiagram-v2` for a machine, a flowchart for a system.
+"""Diagrams as Mermaid: `stateDiagram-v2` for a machine, a flowchart for a system, a sequence for a run.
 
 Mermaid cannot colour the transitions of a state diagram, so each line names its speaker. All text that is not plainly
 harmless is written as numeric entities, which Mermaid shows as the characters they stand for.
@@ -6,12 +6,15 @@ harmless is written as numeric entities, which Mermaid shows as the characters t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from calfsm.explore.systems import StoryLine
 from calfsm.render import look
-from calfsm.render.dot import MARK, printable
+from calfsm.render.dot import MARK
+from calfsm.render.labels import printable
 from calfsm.render.model import SPEAKERS, Diagram, Edge, Group, Line, Node, Overview, Part, identifiers
+from calfsm.render.sequence import Interaction
 
 _WORDS = """
     accDescr accTitle all as call class classDef classDiagram click concurrent constructor default direction end
@@ -68,6 +71,29 @@ def escaped(text: str) -> str:
 def _is_harmless(character: str, after: str) -> bool:
     """A colon means nothing inside a text when a space follows."""
     return character.isalnum() or character in _HARMLESS or (character == ":" and after == " ")
+
+
+def sequence_mermaid(shown: Interaction) -> str:
+    """A run as a sequence diagram: who speaks, and which instances move."""
+    names = [life.name for life in shown.lifelines]
+    lines = ["sequenceDiagram"]
+    lines += [f"  actor {speaker} as {escaped(speaker)}" for speaker in shown.speakers]
+    lines += [f"  participant p{number} as {escaped(name)}" for number, name in enumerate(names)]
+    lines += [f"  {message}" for message in _messages(shown.steps, names)]
+    if shown.cycle:
+        lines += ["  loop for ever", *(f"    {message}" for message in _messages(shown.cycle, names)), "  end"]
+    if shown.speakers:
+        lines += [f"  note over {shown.speakers[0]}: {escaped(text)}" for text in shown.ending]
+    return "\n".join(lines) + "\n"
+
+
+def _messages(lines: Iterable[StoryLine], names: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        if not line.changes:
+            yield f"{line.by}->>{line.by}: {escaped(f'{line.number} {line.call}')}"
+        for change in line.changes:
+            text = escaped(f"{line.number} {line.call}: {str(change).removeprefix(f'{change.who}: ')}")
+            yield f"{line.by}->>p{names.index(change.who)}: {text}"
 
 
 # ---- a machine

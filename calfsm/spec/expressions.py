@@ -300,6 +300,15 @@ def children(expression: Expression) -> tuple[Expression, ...]:
     return ()
 
 
+def conjuncts(expression: Expression | None) -> list[Expression]:
+    """The conditions that an expression joins with `and`; none when there is no expression."""
+    if expression is None:
+        return []
+    if isinstance(expression, Both) and expression.word == "and":
+        return [inner for item in expression.items for inner in conjuncts(item)]
+    return [expression]
+
+
 def text_of(expression: Expression) -> str:
     """The expression as one would write it; parsing it again gives an equal expression."""
     match expression:

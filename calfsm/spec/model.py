@@ -215,6 +215,33 @@ class LeadsTo:
 
 
 @attrs.frozen
+class Resource:
+    """Instances of `part` that others acquire and give back, one holder at a time.
+
+    In a `free` state, or in one where it is set `aside`, nobody refers to the instance; in any other exactly one
+    reference does, of those in `held_by` (variables, by the part that has them). What is not free can become free
+    again without the client; where `unless` holds, that is not asked.
+    """
+
+    part: str
+    free: tuple[str, ...]
+    held_by: Mapping[str, tuple[str, ...]]
+    aside: tuple[str, ...] = ()
+    unless: Expression | None = None
+    doc: str = ""
+
+
+def claims(resource: str) -> dict[str, str]:
+    """The properties that follow from a resource: what would break each, and its name."""
+    return {
+        "shared": f"{resource}_has_one_holder",
+        "leaked": f"{resource}_is_not_leaked",
+        "kept": f"{resource}_is_not_used_after_release",
+        "stranded": f"{resource}_comes_back",
+    }
+
+
+@attrs.frozen
 class SystemSpec:
     """Machines side by side, and the actions that move several of them at once."""
 
@@ -224,9 +251,11 @@ class SystemSpec:
     doc: str = ""
     params: Mapping[str, Param] = attrs.field(factory=dict)
     define: Mapping[str, Expression] = attrs.field(factory=dict)
+    resources: Mapping[str, Resource] = attrs.field(factory=dict)
     always: Mapping[str, Expression] = attrs.field(factory=dict)
     eventually: Mapping[str, LeadsTo] = attrs.field(factory=dict)
-    fair: tuple[Source, ...] = ()
+    fair: tuple[str, ...] = ()
+    strongly_fair: tuple[str, ...] = ()
     home: Expression | None = None
     places: Places = attrs.field(default=Places("<memory>"), eq=False, repr=False)
 

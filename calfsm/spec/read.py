@@ -35,6 +35,7 @@ from calfsm.spec.model import (
     Part,
     Participant,
     ProfileSpec,
+    Resource,
     Source,
     Spec,
     State,
@@ -209,11 +210,20 @@ def _cell(value: Any, _: Any) -> Cell:
 
 
 def _events(value: Any, _: Any) -> tuple[str, ...]:
+    return _some(value, "an event or a list of events")
+
+
+def _words(value: Any, _: Any) -> tuple[str, ...]:
+    return _some(value, "a word or a list of words")
+
+
+def _some(value: Any, wanted: str) -> tuple[str, ...]:
+    """One word, or a list of one or more."""
     if isinstance(value, str):
         return (value,)
     if isinstance(value, list) and value:
         return tuple(_text(item, str) for item in value)
-    raise _wrong("an event or a list of events", value)
+    raise _wrong(wanted, value)
 
 
 _WHERE = re.compile(r"(\w+)\s+where\s+(\w+)\s*==\s*([\w.]+)\Z")
@@ -322,6 +332,13 @@ def _variable(value: Any, kind: type[Variable]) -> Variable:
     return made
 
 
+def _resource(value: Any, kind: type[Resource]) -> Resource:
+    made: Resource = _PLAIN_RESOURCE(value, kind)
+    if not made.held_by:
+        raise Misfit("wrong-shape", "nobody can hold this", "", "write `held_by: {PART: VARIABLE}`")
+    return made
+
+
 def _mapping(value: Any, kind: Any) -> dict[str, Any]:
     """dict[str, X], with names as keys; every bad entry is reported, not only the first."""
     if value is None:
@@ -348,10 +365,10 @@ def _sequence_of_words(value: Any, _: Any) -> tuple[str, ...]:
     raise _wrong("a list of words", value)
 
 
-def _sources(value: Any, _: Any) -> tuple[Source, ...]:
+def _speakers(value: Any, _: Any) -> tuple[str, ...]:
     if isinstance(value, list):
-        return tuple(_source(item, Source) for item in value)
-    raise _wrong("a list of sources", value)
+        return tuple(_text(item, str) for item in value)
+    raise _wrong("a list of sources and actions", value)
 
 
 def _effects(value: Any, _: Any) -> tuple[str, ...]:
@@ -377,7 +394,7 @@ def _converter() -> cattrs.Converter:
     converter.register_structure_hook_func(_is(Expression), _expression)
     converter.register_structure_hook_func(lambda kind: get_origin(kind) is get_origin(Mapping[str, int]), _mapping)
     converter.register_structure_hook_func(lambda kind: kind == Mapping[Participant, tuple[str, ...]], _fire)
-    converter.register_structure_hook_func(lambda kind: kind == tuple[Source, ...], _sources)
+    converter.register_structure_hook_func(lambda kind: kind == tuple[str, ...], _words)
     return converter
 
 
@@ -407,9 +424,12 @@ _PLAIN_ALTERNATIVE = _strict(_CONVERTER, Alternative)
 _PLAIN_VARIABLE = _strict(_CONVERTER, Variable, enum=override(struct_hook=_sequence_of_words))
 _CONVERTER.register_structure_hook(Alternative, _alternative)
 _CONVERTER.register_structure_hook(Variable, _variable)
+_PLAIN_RESOURCE = _strict(_CONVERTER, Resource)
+_CONVERTER.register_structure_hook(Resource, _resource)
 _CONVERTER.register_structure_hook(Action, _strict(_CONVERTER, Action, effect=override(struct_hook=_effects)))
 for _kind in (Deadline, State, Event, Param, Part, LeadsTo, *KINDS.values()):
-    _CONVERTER.register_structure_hook(_kind, _strict(_CONVERTER, _kind))
+    _speaking = {name: override(struct_hook=_speakers) for name in ("fair", "strongly_fair")}
+    _CONVERTER.register_structure_hook(_kind, _strict(_CONVERTER, _kind, **(_speaking if _kind is SystemSpec else {})))
 
 
 # ---- errors to findings
@@ -496,7 +516,8 @@ def _ill_named(spec: Spec, places: Places) -> Iterator[Finding]:
     """Names declared in the spec that are not names."""
     kind = next(k for k, cls in KINDS.items() if isinstance(spec, cls))
     declared: list[tuple[DataPath, str]] = [((kind,), spec.name)]
-    for section in ("vars", "params", "states", "events", "parts", "define", "actions", "always", "eventually"):
+    sections = ("vars", "params", "states", "events", "parts", "define", "actions", "resources", "always", "eventually")
+    for section in sections:
         if not isinstance(spec, ProfileSpec):
             declared += [((section, name), name) for name in getattr(spec, section, ())]
     for path, name in declared:

@@ -56,6 +56,13 @@ def test_machines_may_stand_in_a_folder_beside_the_system(specs):
     assert found("room.yaml") == []
 
 
+def test_a_folder_stands_for_all_in_it_but_what_lies_in_its_examples(specs):
+    without = found(".")
+    write(specs / "examples" / "wrong.yaml", "machine: wrong")
+    assert found(".") == without
+    assert found("examples") != []
+
+
 def test_machines_that_are_not_needed_are_not_read_out(specs):
     write(specs / "machines" / "other.yaml", "machine: other")
     write(specs / "machines" / "broken.yaml", "{")

@@ -27,6 +27,8 @@ def test_the_script_knows_every_installed_command(calfsm, shell):
         ("calfsm check --format s", {"sarif"}),
         ("calfsm new m", {"machine"}),
         ("calfsm completion t", {"tcsh"}),
+        ("calfsm replay x --on ex", {"executor"}),
+        ("calfsm graph x --collapse ch", {"chains"}),
     ],
 )
 def test_bash_completes(calfsm, tmp_path, line, completions):

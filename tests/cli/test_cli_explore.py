@@ -129,13 +129,14 @@ def test_promises_may_be_left_out(calfsm, endless):
 # ---- counterexamples as files
 
 
-def test_a_counterexample_is_written_as_four_files(calfsm, endless):
+def test_a_counterexample_is_written_as_five_files(calfsm, endless):
     outcome = calfsm("explore", "--counterexamples", "found/here")
     assert outcome.code == 1
-    assert outcome.err == f"4 files written to {Path('found/here')}\n"
+    assert outcome.err == f"5 files written to {Path('found/here')}\n"
     names = [
         "everyone_is_served.jsonl",
         "everyone_is_served.mmd",
+        "everyone_is_served.svg",
         "everyone_is_served.txt",
         "test_everyone_is_served.py",
     ]
@@ -223,6 +224,15 @@ def test_what_is_fixed_keeps_the_search_where_it_holds(calfsm, endless):
     assert calfsm("explore", "--fix", "1 // (1 - till.jams) == 1").code == 0
 
 
+def test_what_is_fixed_twice_must_hold_both_times(calfsm, endless):
+    one, other = "count(c for c in customers if c is waiting) < 2", "till is open"
+    both = json.loads(calfsm("explore", "--format", "json", "--fix", one, "--fix", other).out)
+    same = json.loads(calfsm("explore", "--format", "json", "--fix", f"{one} and {other}").out)
+    assert both["states"] == same["states"]
+    assert both["what_if"] == f"gone on with only while `({one}) and ({other})` holds"
+    assert calfsm("explore", "--fix", "till is opn", "--fix", other).code == 2
+
+
 def test_a_search_begins_where_a_case_ends_and_what_it_finds_can_be_begun_from_again(calfsm, endless):
     calfsm("explore", "--counterexamples", "found")
     outcome = calfsm("explore", "--from", "found/everyone_is_served.jsonl", "--counterexamples", "again")
@@ -261,7 +271,22 @@ def test_a_case_that_cannot_be_done_here_cannot_be_begun_from(calfsm, endless):
     set_up(endless)
     outcome = calfsm("explore", "--from", "found/everyone_is_served.jsonl")
     assert outcome.code == 2
-    assert "step 4, jam(), cannot be done:" in outcome.err
+    assert "found/everyone_is_served.jsonl was written for other specs of kiosk" in outcome.err
+    assert (
+        "found/everyone_is_served.jsonl:2: step 4, jam(), cannot be done as it is written: jam() refused:"
+        in outcome.err
+    )
+
+
+def test_a_case_whose_states_are_others_here_cannot_be_begun_from(calfsm, endless):
+    calfsm("explore", "--counterexamples", "found")
+    file = Path("found/everyone_is_served.jsonl")
+    file.write_text(file.read_text("utf-8").replace('{"state":"waiting"}', '{"state":"served"}'), "utf-8")
+    outcome = calfsm("explore", "--from", file)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "step 1, order(c=0), cannot be done as it is written: customers[0].state is waiting, must be served" in (
+        outcome.err
+    )
 
 
 def test_what_begins_elsewhere_is_not_written_where_actions_are_missing(calfsm, endless):

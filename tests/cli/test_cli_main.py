@@ -158,6 +158,27 @@ def test_a_reader_that_leaves_early_hears_no_complaint():
     assert done.returncode in (0, 141)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("words", ["completion bash", "explain --format json", "explain duplicate-key"])
+def test_a_full_disk_under_standard_output_is_an_error_and_not_a_traceback(words):
+    script = f"{sys.executable} -m calfsm {words} > /dev/full"
+    done = subprocess.run(
+        ["sh", "-c", script], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    assert done.returncode == 1
+    assert done.stderr == "calfsm: standard output: No space left on device\n  what was printed is not all\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such redirections")
+def test_a_closed_standard_output_is_an_error_and_not_a_traceback():
+    script = f"{sys.executable} -m calfsm explain >&-"
+    done = subprocess.run(
+        ["sh", "-c", script], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("calfsm: standard output is closed\n")
+
+
 def test_python_m_calfsm_is_the_same_command():
     done = python("-m", "calfsm", "--version")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"calfsm {calfsm.__version__}\n", "")

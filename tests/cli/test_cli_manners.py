@@ -74,6 +74,15 @@ def test_a_folder_stands_for_every_spec_in_it_sorted_and_hidden_ones_left_out(no
     assert spec_files([Path()]) == [Path("a.yml"), Path("b.yaml"), Path("c/d.yaml")]
 
 
+def test_a_folder_does_not_stand_for_its_examples_which_are_named_by_themselves(project):
+    for name in ("specs/examples/wrong.yaml", "specs/examples/machines/more.yaml"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text("")
+    assert spec_files([]) == spec_files([Path("specs")]) == [Path("specs/machines/lamp.yaml")]
+    examples = [Path("specs/examples/machines/more.yaml"), Path("specs/examples/wrong.yaml")]
+    assert sorted(spec_files([Path("specs/examples")])) == examples
+
+
 def test_a_file_named_twice_is_taken_once_in_the_order_given(project):
     (project / "z.yaml").write_text("")
     paths = [Path("z.yaml"), Path("specs"), Path("specs/machines/../machines/lamp.yaml"), Path("z.yaml")]

@@ -168,3 +168,36 @@ def test_half_a_command_shows_its_usage(calfsm, nowhere, words):
     outcome = calfsm("new", *words)
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith("usage: calfsm new")
+
+
+@pytest.mark.parametrize(("kind", "name"), [("machine", "true"), ("system", "for"), ("profile", "none")])
+def test_a_word_of_the_language_cannot_be_a_name(calfsm, project, kind, name):
+    outcome = calfsm("new", kind, name)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == f"calfsm: `{name}` is a word of the language and cannot be a name\n  write `{name}_`\n"
+    assert not Path(f"specs/{kind}s/{name}.yaml").exists()
+
+
+# ---- what stands beside
+
+
+def test_a_system_is_of_the_machine_that_stands_beside_it(calfsm, project):
+    calfsm("new", "machine", "fetch", "--into", "mine")
+    assert calfsm("new", "system", "fetching", "--into", "mine").code == 0
+    assert "{machine: fetch, count: items}" in Path("mine/fetching.yaml").read_text("utf-8")
+    assert calfsm("new", "profile", "small", "--into", "mine").code == 0
+    checked = calfsm("check", "mine")
+    assert (checked.code, checked.out) == (0, "3 files checked: no errors, no warnings\n")
+
+
+def test_a_machine_of_the_project_can_still_be_named_and_a_folder_in_folders_is_seen(calfsm, project):
+    calfsm("new", "machine", "fetch", "--into", "mine/machines")
+    assert calfsm("new", "system", "one", "--into", "mine").code == 0
+    assert "{machine: fetch, count: items}" in Path("mine/one.yaml").read_text("utf-8")
+    assert calfsm("new", "system", "other", "--of", "lamp", "--into", "mine").code == 0
+    assert "{machine: lamp, count: items}" in Path("mine/other.yaml").read_text("utf-8")
+
+
+def test_where_nothing_stands_beside_the_projects_machine_is_taken(calfsm, project):
+    assert calfsm("new", "system", "s", "--into", "empty").code == 0
+    assert "{machine: lamp, count: items}" in Path("empty/s.yaml").read_text("utf-8")

@@ -63,21 +63,60 @@ def test_a_part_without_instances_cannot_be_tried_by_any_command(calfsm, kiosk):
         assert "it needs one at least" in outcome.err
 
 
-def test_the_fast_search_judges_the_states_and_says_what_it_leaves_out(calfsm, kiosk):
+def test_the_fast_search_says_what_the_plain_one_says(calfsm, kiosk):
     plain = json.loads(calfsm("explore", "--format", "json").out)
     outcome = calfsm("explore", "--fast", "--format", "json")
     assert outcome.code == 0
     fast = json.loads(outcome.out)
-    for what in ("states", "transitions", "depth", "complete"):
-        assert fast[what] == plain[what]
+    assert set(fast) - set(plain) == {"compile_seconds", "bytes_per_state", "fired"}
+    assert {what: fast[what] for what in plain if what != "seconds"} == {
+        what: value for what, value in plain.items() if what != "seconds"
+    }
     text = calfsm("explore", "--fast").out
-    assert "home                not judged: leave --fast out" in text
+    assert "home                holds" in text and "states/s" in text
 
 
-def test_the_fast_search_takes_no_what_if(calfsm, kiosk):
-    outcome = calfsm("explore", "--fast", "--without", "repair")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "leave --fast out" in outcome.err
+def test_the_fast_search_writes_counterexamples_and_asks_what_if(calfsm, kiosk, tmp_path):
+    found = {}
+    for name in ("plain", "fast"):
+        more = ("--fast",) if name == "fast" else ()
+        outcome = calfsm("explore", *more, "--without", "repair", "--counterexamples", tmp_path / name)
+        assert outcome.code == 1
+        found[name] = {path.name: path.read_text() for path in (tmp_path / name).iterdir()}
+    assert found["fast"] == found["plain"]
+    assert {"everyone_is_served.txt", "home.txt", "stuck.txt"} <= set(found["fast"])
+
+
+def test_the_fast_search_begins_in_the_initial_state_and_goes_on_from_every_state(calfsm, kiosk):
+    for question in (("--fix", "till is open"), ("--from", "way.jsonl")):
+        outcome = calfsm("explore", "--fast", *question)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert "leave out --fast, or --fix and --from" in outcome.err
+
+
+def test_the_fast_search_takes_threads_and_a_memory_budget(calfsm, kiosk):
+    one, two = (
+        json.loads(calfsm("explore", "--fast", *more, "--format", "json").out) for more in ((), ("--threads", 2))
+    )
+    assert (two["states"], two["transitions"], two["properties"]) == (
+        one["states"],
+        one["transitions"],
+        one["properties"],
+    )
+    assert calfsm("explore", "--fast", "--max-bytes", "64M").code == 0
+    little = calfsm("explore", "--fast", "--max-bytes", "1k")
+    assert (little.code, little.out) == (2, "")
+    assert "--max-bytes is too little to begin with; give " in little.err and "or leave it out" in little.err
+    for option in (("--threads", 2), ("--max-bytes", "4G")):
+        plain = calfsm("explore", *option)
+        assert (plain.code, plain.out) == (2, "")
+        assert f"{option[0]} is for the compiled search" in plain.err and "add --fast" in plain.err
+
+
+@pytest.mark.parametrize("size", ["2x", "G", "0", "-1", "1.5G"])
+def test_what_is_no_size_is_no_memory_budget(calfsm, kiosk, size):
+    outcome = calfsm("explore", "--fast", f"--max-bytes={size}")
+    assert outcome.code == 2 and f"`{size}` is not a number of bytes, as 4G, 500M or 1000000" in outcome.err
 
 
 def test_verify_does_every_stage_of_a_project_of_ones_own(calfsm, kiosk):

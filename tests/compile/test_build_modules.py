@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from calfsm.cli.manners import spec_files
 from calfsm.compile.build import drift, leftovers, modules, write
 from calfsm.compile.load import Compiled, SpecErrors, load
 
 ROOT = Path(__file__).parents[2]
-SPECS = sorted((ROOT / "specs").rglob("*.yaml"))
+SPECS = spec_files([ROOT / "specs"])
 TABLES = ROOT / "calfsm" / "tables"
 
 DOOR = """\
@@ -97,7 +98,7 @@ def test_a_generated_module_imports_nothing_but_the_engines_types_and_its_neighb
 
 def test_a_generated_module_runs_nothing_but_the_making_of_its_rows(texts: dict[str, str]) -> None:
     rows = {"A", "StateRow", "EventRow", "ParamRow", "VariableRow", "Table", "PartRow", "TallyRow", "ActionRow"}
-    rows |= {"Condition", "Fired", "Setting", "PropertyRow", "LeadsToRow", "System", "Profile"}
+    rows |= {"Condition", "Fired", "Setting", "PropertyRow", "ResourceRow", "LeadsToRow", "System", "Profile"}
     for text in texts.values():
         tree = ast.parse(text)
         calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]

@@ -24,7 +24,7 @@ from calfsm.spec.expressions import (
     Truth,
     Within,
 )
-from calfsm.spec.model import Alternative, Bound, MachineSpec, ProfileSpec, SystemSpec, Variable
+from calfsm.spec.model import Alternative, Bound, MachineSpec, ProfileSpec, SystemSpec, Variable, claims
 from calfsm.spec.read import read_spec
 
 SPECS = FilePath(__file__).parents[2] / "specs"
@@ -227,9 +227,11 @@ def test_the_executors_parts_actions_and_parameters_are_those_of_its_spec() -> N
             (setting.text, system.parts[setting.part].table.variables[setting.variable].name)
             for setting in row.settings
         ] == [(target, target.split(".")[-1]) for target in action.set]
-    assert [row.name for row in system.always] == list(spec.always)
+    following = [name for item in spec.resources for fault, name in claims(item).items() if fault != "stranded"]
+    assert [row.name for row in system.always] == [*spec.always, *following]
+    assert [row.name for row in system.resources] == list(spec.resources)
     assert [row.name for row in system.eventually] == list(spec.eventually)
-    assert system.fair == tuple(source.value for source in spec.fair)
+    assert (system.fair, system.strongly_fair) == (spec.fair, spec.strongly_fair)
 
 
 @pytest.mark.parametrize("name", PROFILES)

@@ -409,6 +409,27 @@ def test_a_call_that_makes_no_sense_is_a_type_error(action: str, arguments: dict
     assert it.refusals == {}
 
 
+@pytest.mark.parametrize(
+    ("look", "error", "why"),
+    [
+        (lambda it: it.state("boxs", 0), KeyError, "shelf has no part 'boxs'; did you mean 'boxes'?"),
+        (lambda it: it.count("jobs"), KeyError, "shelf has no part 'jobs'; it has "),
+        (lambda it: it.among("boxes", "fre"), KeyError, "box has no state 'fre'; "),
+        (lambda it: it.first("boxes", "fre"), KeyError, "box has no state 'fre'; "),
+        (lambda it: it.value("boxes", 0, "lod"), KeyError, "box has no variable 'lod'; did you mean 'load'?"),
+        (lambda it: it.state("boxes", 9), IndexError, "boxes[9] is not there: it has "),
+        (lambda it: it.state("boxes", -1), IndexError, "boxes[-1] is not there: it has "),
+        (lambda it: it.value("boxes", 9, "load"), IndexError, "boxes[9] is not there: it has "),
+    ],
+)
+def test_looking_for_what_there_is_not_says_what_there_is(
+    look: Callable[[Engine], object], error: type[Exception], why: str
+) -> None:
+    with pytest.raises(error) as caught:
+        look(engine(LIFT))
+    assert caught.value.args[0].startswith(why)
+
+
 @pytest.mark.parametrize("value", [True, 2.0, "2", None])
 def test_a_parameter_that_is_no_integer_is_a_type_error(value: Any) -> None:
     for name in ("boxes_wanted", "most"):

@@ -250,7 +250,7 @@ def test_looking_at_an_instance_that_is_not_there_is_an_error(index: int) -> Non
 
 
 def test_an_unknown_variable_is_an_error() -> None:
-    with pytest.raises(KeyError, match="buffer has no variable 'taint'; it has tainted"):
+    with pytest.raises(KeyError, match=r"buffer has no variable 'taint'; did you mean 'tainted'\?"):
         Fleet(buffer.TABLE, 1).data("taint")
     with pytest.raises(KeyError, match="dma has no variable 'n'; it has none"):
         Fleet(dma.TABLE, 1).data("n")

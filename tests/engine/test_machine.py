@@ -297,6 +297,12 @@ def test_an_unknown_parameter_is_an_error_that_lists_the_known() -> None:
         Machine(dma.TABLE, table=1)
 
 
+@pytest.mark.parametrize("table", [buffer, "buffer", None, buffer.TABLE.rows()])
+def test_a_machine_of_anything_but_a_table_is_a_type_error_that_says_where_tables_are(table: Any) -> None:
+    with pytest.raises(TypeError, match=r"Machine runs a Table, not .*; a generated module has one: module\.TABLE"):
+        Machine(table)
+
+
 @pytest.mark.parametrize("value", [2.0, "2", None, True])
 def test_a_parameter_that_is_no_integer_is_an_error(value: Any) -> None:
     with pytest.raises(TypeError, match=f"parameter max_resets of device is {value!r}; give an integer"):

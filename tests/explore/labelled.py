@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Collection, Iterable, Mapping
 
 from calfsm.explore.graph import Graph
-from calfsm.explore.liveness import Lasso, unanswered
+from calfsm.explore.liveness import STRONG, UNFAIR, WEAK, Lasso, unanswered
 from calfsm.explore.search import search
 
 Edges = Mapping[int, Mapping[str, int]]
@@ -41,21 +41,28 @@ def marks(graph: Graph[int, str], states: Collection[int]) -> bytearray:
     return bytearray(state in states for state in graph.states)
 
 
+Labels = Collection[str]
+
+
+def fairness_of(graph: Graph[int, str], fair: Labels, strong: Labels = ()) -> bytearray:
+    return bytearray(STRONG if label in strong else WEAK if label in fair else UNFAIR for label in graph.actions)
+
+
 def lasso_of(
-    edges: Edges, begins: Collection[int], ends: Collection[int], fair: Collection[str], **limits: int
+    edges: Edges, begins: Collection[int], ends: Collection[int], fair: Labels, strong: Labels = (), **limits: int
 ) -> Lasso[int, str] | None:
     """The lasso that is found, after a second look at whether it is one."""
     graph = graph_of(edges, **limits)
-    lasso = unanswered(graph, marks(graph, begins), marks(graph, ends), graph.picked(lambda label: label in fair))
+    lasso = unanswered(graph, marks(graph, begins), marks(graph, ends), fairness_of(graph, fair, strong))
     if lasso is not None:
-        look_again(edges, begins, ends, fair, lasso)
+        look_again(edges, begins, ends, fair, strong, lasso)
     return lasso
 
 
 def look_again(
-    edges: Edges, begins: Collection[int], ends: Collection[int], fair: Collection[str], lasso: Lasso[int, str]
+    edges: Edges, begins: Collection[int], ends: Collection[int], fair: Labels, strong: Labels, lasso: Lasso[int, str]
 ) -> None:
-    """Every step of a lasso is possible, it waits from `since` on, closes, and starves nothing that is fair."""
+    """Every step of a lasso is possible, it waits from `since` on, closes, and misses nothing that is fair."""
     state, states = lasso.trace.start, [lasso.trace.start]
     for label, after in (*lasso.trace.steps, *lasso.cycle):
         assert edges[state][label] == after
@@ -64,12 +71,17 @@ def look_again(
     assert turn[0] == turn[-1]
     assert states[lasso.since] in begins
     assert not set(states[lasso.since :]) & set(ends)
-    taken = {label for label, _ in lasso.cycle}
-    for label in fair:
-        assert label in taken or any(label not in edges.get(state, {}) for state in turn), label
+    assert not missing(edges, set(turn), {label for label, _ in lasso.cycle}, fair, strong)
 
 
-def breaks(edges: Edges, begins: Collection[int], ends: Collection[int], fair: Collection[str]) -> bool:
+def missing(edges: Edges, states: Collection[int], taken: Labels, fair: Labels, strong: Labels) -> set[str]:
+    """What a run that visits these states for ever, and takes these labels, should take and does not."""
+    possible = [set(edges.get(state, {})) for state in states]
+    everywhere, somewhere = set.intersection(*possible), set.union(*possible)
+    return (everywhere & set(fair) | somewhere & set(strong)) - set(taken)
+
+
+def breaks(edges: Edges, begins: Collection[int], ends: Collection[int], fair: Labels, strong: Labels = ()) -> bool:
     """Whether there is a fair run from a beginning without an end, by trying every set of states for ever visited."""
     reached = closure(edges, {0})
     waiting = closure(edges, {state for state in reached if state in begins and state not in ends}, ends)
@@ -79,7 +91,7 @@ def breaks(edges: Edges, begins: Collection[int], ends: Collection[int], fair: C
             if any(closure(inner, {state}) != set(chosen) for state in chosen):
                 continue
             taken = {label for out in inner.values() for label in out}
-            if all(label in taken or any(label not in edges.get(state, {}) for state in chosen) for label in fair):
+            if not missing(edges, chosen, taken, fair, strong):
                 return True
     return False
 

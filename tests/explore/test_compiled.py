@@ -13,9 +13,9 @@ pytest.importorskip("numba")
 from engine.naive_system import compiled
 from interpreted import Interpreted
 from interpreted import assert_same as assert_agrees
+from mutants import BY_NAME, Broken
 from planting import planted
 from small_systems import CLOCKS, CLOCKWORK, DESK, LAMP, OFFICE, WORKER
-from test_planted_faults import FAULTS, SCOPE
 
 from calfsm.engine.engine import Engine, Snapshot
 from calfsm.engine.system import System
@@ -81,12 +81,12 @@ def test_the_executor_is_searched_alike_by_either_engine_on_one_thread_and_on_tw
     assert seen(one) == seen(two)
     assert sum(one.fired.values()) == one.transitions
     assert one.found is not None
-    for words in one.found.states[0][:: one.states // 4]:
-        state = one.found.layout.unpack(words)
+    for number in range(0, one.states, one.states // 4):
+        state = one.found.state((0, number))
         trace = one.trace(state)
         assert trace.end == state and len(trace.steps) == len(two.trace(state).steps)
         assert_replays(model, trace)
-    assert len(story(model, one.trace(one.found.layout.unpack(one.found.states[0][-1])))) == one.depth
+    assert len(story(model, one.trace(one.found.state((0, one.states - 1))))) == one.depth
 
 
 def test_every_feature_of_the_language_is_searched_alike(modules: Path) -> None:
@@ -139,17 +139,17 @@ def test_states_of_several_words_are_searched_alike(modules: Path) -> None:
 
 @pytest.mark.parametrize("fault", ["a timeout that does not fault the device", "a reset that leaves KV held"])
 def test_a_planted_fault_is_found_by_a_trace_as_short(fault: str, modules: Path) -> None:
-    file, old, new, name, ending, length = FAULTS[fault]
-    system = planted(file, old, new)
+    verdict, system = BY_NAME[fault].verdict, planted(*BY_NAME[fault].edit)
+    assert isinstance(verdict, Broken)
     for threads in (1, 2):
         model, result = explore_fast(
-            system, SCOPE, engine="compiled", threads=threads, first_only=True, cache_folder=modules
+            system, ONE_OF_EACH, engine="compiled", threads=threads, first_only=True, cache_folder=modules
         )
         assert result.stopped == "a property is broken"
-        assert result.verdicts[name] is Verdict.BROKEN
-        trace = result.counterexamples[name]
-        assert len(trace.steps) == length
-        assert story(model, trace)[-1].call == ending[-1]
+        assert result.verdicts[verdict.name] is Verdict.BROKEN
+        trace = result.counterexamples[verdict.name]
+        assert len(trace.steps) == verdict.steps
+        assert story(model, trace)[-1].call == verdict.call
         assert_replays(model, trace)
 
 
@@ -176,7 +176,7 @@ def test_a_search_that_runs_out_of_its_memory_says_so_and_never_says_holds(threa
     assert 20_000 <= result.states < 41_000
     assert result.bytes_per_state * result.states <= budget
     assert result.found is not None
-    last = result.found.layout.unpack(result.found.states[0][-1])
+    last = result.found.state((0, len(result.found.keys[0]) - 1))
     assert_replays(model, result.trace(last))
 
 

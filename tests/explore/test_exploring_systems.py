@@ -14,7 +14,6 @@ from calfsm.engine.table import Refused, Table
 from calfsm.explore.machines import MachineModel
 from calfsm.explore.search import Trace, Verdict, search
 from calfsm.explore.systems import Call, SystemModel, explore, story
-from calfsm.explore.walk import walk
 from calfsm.spec.model import MachineSpec, SystemSpec
 from calfsm.spec.read import read_spec_text
 from calfsm.tables.executor import SYSTEM
@@ -136,46 +135,6 @@ def test_every_step_of_a_model_is_a_value_with_its_moves_and_effects() -> None:
     assert (model.text(call), str(step.moves[0])) == ("load()", "model[0] unloaded -> validating")
     assert model.engine.snapshot() == start
     assert next(iter(model.initial())) == start
-
-
-# ---- walks
-
-
-def test_the_same_seed_walks_the_same_way_and_another_another() -> None:
-    rest = ON_AND_OFF + "always: {one_is_dark: any(x is dark for x in lamps)}\n"
-    one, same, other = (walk(lamps(rest), {"lamps_wanted": 4}, steps=5_000, seed=seed)[1] for seed in (1, 1, 2))
-    assert one == same != other
-    assert one.broken == other.broken == "one_is_dark"
-    assert one.trace is not None and len(one.trace.steps) >= 4
-
-
-def test_a_walk_that_finds_nothing_has_taken_all_its_steps() -> None:
-    model, found = walk(SYSTEM, ONE_OF_EACH, steps=500, seed=3)
-    assert (found.steps, found.broken, found.trace) == (500, "", None)
-    assert model.system is SYSTEM
-
-
-def test_a_walk_replays_to_the_state_that_breaks_the_property() -> None:
-    rest = ON_AND_OFF + "always: {not_all_lit: any(x is dark for x in lamps)}\n"
-    model, found = walk(lamps(rest), {}, steps=5_000, seed=1)
-    assert found.trace is not None
-    state = found.trace.start
-    for call, after in found.trace.steps:
-        assert model.next(state, call) == after
-        state = after
-    assert states(model, state) == ["lit", "lit"]
-
-
-def test_a_walk_judges_the_state_that_it_begins_in() -> None:
-    _, found = walk(lamps(ON_AND_OFF + "always: {light: any(x is lit for x in lamps)}\n"), {}, steps=9, seed=1)
-    assert (found.steps, found.broken, found.trace and found.trace.steps) == (0, "light", ())
-
-
-def test_a_walk_begins_again_where_nothing_is_possible_and_ends_where_nothing_ever_is() -> None:
-    once = "actions: {light: {by: client, pick: {x: lamps}, fire: {x: light}}}"
-    assert walk(lamps(once), {}, steps=9, seed=1)[1].steps == 9
-    never = "actions: {dim: {by: client, pick: {x: lamps}, fire: {x: dim}}}"
-    assert walk(lamps(never), {}, steps=9, seed=1)[1].steps == 0
 
 
 # ---- machines

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from labelled import Edges, breaks, closure, graph_of, lasso_of, marks
 
 from calfsm.explore.home import strays
-from calfsm.explore.liveness import components, starved
+from calfsm.explore.liveness import components, missed
 
 QUIET = settings(max_examples=300, deadline=None, derandomize=True, database=None)
 
@@ -24,6 +24,19 @@ def test_what_stays_possible_all_around_a_cycle_is_not_put_off() -> None:
     assert lasso_of(both, begins={0}, ends={2}, fair={"tick", "tock", "go"}) is None
     lasso = lasso_of(both, begins={0}, ends={2}, fair={"tick", "tock"})
     assert lasso is not None and [label for label, _ in lasso.cycle] == ["tick", "tock"]
+
+
+def test_what_is_strongly_fair_is_taken_where_it_is_possible_now_and_then() -> None:
+    on_and_off = {0: {"sleep": 1, "go": 2}, 1: {"wake": 0}, 2: {"stay": 2}}
+    assert lasso_of(on_and_off, begins={0}, ends={2}, fair={"sleep", "wake"}, strong={"go"}) is None
+
+
+def test_a_run_that_keeps_away_from_where_a_strongly_fair_action_is_possible_owes_it_nothing() -> None:
+    # 0 -> 1 <-> 2 -> 0 is one component; in 0 "go" is possible, and 1 <-> 2 goes on without 0.
+    away = {0: {"in": 1, "go": 9}, 1: {"a": 2}, 2: {"b": 1, "out": 0}, 9: {"end": 9}}
+    lasso = lasso_of(away, begins={0}, ends={9}, fair={"in", "a", "b"}, strong={"go"})
+    assert lasso is not None and {label for label, _ in lasso.cycle} == {"a", "b"}
+    assert lasso_of(away, begins={0}, ends={9}, fair={"in", "a", "b"}, strong={"go", "out"}) is None
 
 
 def test_two_cycles_that_each_starve_one_action_are_fair_together() -> None:
@@ -173,13 +186,14 @@ edges = st.dictionaries(
     st.integers(0, 5), st.dictionaries(st.sampled_from(LABELS), st.integers(0, 5), max_size=3), max_size=6
 )
 states = st.frozensets(st.integers(0, 5), max_size=4)
+labels = st.frozensets(st.sampled_from(LABELS))
 dense = st.fixed_dictionaries(
     {n: st.dictionaries(st.sampled_from(LABELS), st.integers(0, 5), min_size=2, max_size=4) for n in range(6)}
 )
 
 
 @QUIET
-@given(edges | dense, states, states, st.frozensets(st.sampled_from(LABELS)))
+@given(edges | dense, states, states, labels)
 def test_a_lasso_is_found_exactly_where_a_fair_run_exists(
     edges: Edges, begins: frozenset[int], ends: frozenset[int], fair: frozenset[str]
 ) -> None:
@@ -192,6 +206,22 @@ def test_a_lasso_is_found_exactly_where_a_fair_run_exists_in_dense_graphs(
     edges: Edges, ends: frozenset[int], fair: frozenset[str]
 ) -> None:
     assert (lasso_of(edges, {0}, ends, fair) is not None) == breaks(edges, {0}, ends, fair)
+
+
+@QUIET
+@given(edges | dense, states, states, labels, labels)
+def test_a_lasso_is_found_exactly_where_a_run_is_fair_to_what_must_be_taken_when_possible_again_and_again(
+    edges: Edges, begins: frozenset[int], ends: frozenset[int], fair: frozenset[str], strong: frozenset[str]
+) -> None:
+    assert (lasso_of(edges, begins, ends, fair, strong) is not None) == breaks(edges, begins, ends, fair, strong)
+
+
+@QUIET
+@given(dense, st.frozensets(st.integers(1, 5), max_size=2), labels, st.frozensets(st.sampled_from(LABELS), min_size=1))
+def test_strong_fairness_in_dense_graphs(
+    edges: Edges, ends: frozenset[int], fair: frozenset[str], strong: frozenset[str]
+) -> None:
+    assert (lasso_of(edges, {0}, ends, fair, strong) is not None) == breaks(edges, {0}, ends, fair, strong)
 
 
 @QUIET
@@ -227,7 +257,7 @@ def test_components_are_the_sets_of_states_that_reach_each_other(edges: Edges, o
 
 
 @QUIET
-@given(edges | dense, states, st.frozensets(st.sampled_from(LABELS)))
+@given(edges | dense, states, labels)
 def test_home_is_lost_exactly_where_no_way_leads_back(
     edges: Edges, home: frozenset[int], helpful: frozenset[str]
 ) -> None:
@@ -238,9 +268,9 @@ def test_home_is_lost_exactly_where_no_way_leads_back(
     assert lost == sorted(lost)
 
 
-def test_a_component_starves_what_is_possible_everywhere_and_taken_nowhere_inside() -> None:
+def test_a_component_misses_what_is_possible_everywhere_and_taken_nowhere_inside() -> None:
     graph = graph_of({0: {"a": 1, "go": 2, "now": 2}, 1: {"b": 0, "go": 2}, 2: {}})
     every = graph.picked(lambda label: True)
-    assert {graph.actions[label] for label in starved(graph, [0, 1], every)} == {"go"}
-    assert {graph.actions[label] for label in starved(graph, [0], every)} == {"a", "go", "now"}
-    assert starved(graph, [2], every) == set()
+    assert {graph.actions[label] for label in missed(graph, [0, 1], every)} == {"go"}
+    assert {graph.actions[label] for label in missed(graph, [0], every)} == {"a", "go", "now"}
+    assert missed(graph, [2], every) == set()

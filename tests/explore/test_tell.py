@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from kiosk import ENDLESS, kiosk, texts
 
-from calfsm.explore.judging import Whole, explore_whole
+from calfsm.explore.judging import explore_whole
 from calfsm.explore.search import Trace
-from calfsm.explore.tell import Counterexample, counterexamples, ending, escaped, mermaid, preceded, pytest_text, told
+from calfsm.explore.systems import SystemModel
+from calfsm.explore.tell import Counterexample, blamed, counterexamples, ending, preceded, pytest_text, told
 from calfsm.explore.what_if import WhatIf, without
 
 NO_REPAIR = ("  repair: {by: recovery, when: till is jammed, fire: {till: repair}}\n", "")
@@ -16,9 +17,9 @@ BY_HAND = ("  repair: {by: recovery, when: till is jammed", "  repair: {by: clie
 
 def found_in(
     *edits: tuple[str, str], name: str = "everyone_is_served", **options: object
-) -> tuple[Whole, Counterexample]:
+) -> tuple[SystemModel, Counterexample]:
     whole = explore_whole(kiosk(*edits), **options)  # type: ignore[arg-type]
-    return whole, next(found for found in counterexamples(whole) if found.name == name)
+    return whole.model, next(found for found in counterexamples(whole) if found.name == name)
 
 
 def test_a_livelock_is_told_with_the_cycle_that_never_ends() -> None:
@@ -46,11 +47,11 @@ def test_a_standstill_names_what_could_still_happen_and_who_may_stay_away() -> N
 
 def test_a_deadlock_is_a_state_in_which_nothing_can_happen() -> None:
     alone = ("explores: 2}}", "explores: 1}}")
-    whole, found = found_in(NO_REPAIR, alone)
-    assert ending(whole, found)[-1] == "deadlock: nothing can happen any more"
-    stuck = next(other for other in counterexamples(whole) if other.kind == "stuck")
-    assert told(whole, stuck).splitlines()[0] == "stuck: a state in which nothing can happen; a shortest way there:"
-    assert told(whole, stuck).splitlines()[-1] == "deadlock: nothing can happen any more"
+    model, found = found_in(NO_REPAIR, alone)
+    assert ending(model, found)[-1] == "deadlock: nothing can happen any more"
+    stuck = found_in(NO_REPAIR, alone, name="stuck")[1]
+    assert told(model, stuck).splitlines()[0] == "stuck: a state in which nothing can happen; a shortest way there:"
+    assert told(model, stuck).splitlines()[-1] == "deadlock: nothing can happen any more"
 
 
 def test_home_is_lost_by_standing_still_by_going_on_or_by_deadlock() -> None:
@@ -78,12 +79,13 @@ def test_home_is_lost_by_standing_still_by_going_on_or_by_deadlock() -> None:
     ],
 )
 def test_a_broken_invariant_names_the_conjunct_and_the_instances_that_break_it(property_: str, whom: str) -> None:
-    whole, found = found_in(
+    model, found = found_in(
         ('"till is open or till.jams > 0"', f'"till.jams < 9 and ({property_})"'), name="jams_are_counted"
     )
-    (text,) = ending(whole, found)
+    (text,) = ending(model, found)
     assert text.startswith("`") and text.endswith(f"` does not hold{whom}")
     assert "till.jams < 9" not in text
+    assert blamed(model, found) == whom.removeprefix(": see ").split()
 
 
 def test_a_conjunct_that_divides_by_zero_is_told_so() -> None:
@@ -92,53 +94,19 @@ def test_a_conjunct_that_divides_by_zero_is_told_so() -> None:
     ) == ["`(1 // (1 - till.jams)) > 0` divides by zero"]
 
 
-def test_a_sequence_diagram_has_a_loop_for_the_cycle() -> None:
-    assert mermaid(*found_in(*ENDLESS)).splitlines()[:12] == [
-        "sequenceDiagram",
-        "  actor s0 as client",
-        "  actor s1 as runtime",
-        "  actor s2 as recovery",
-        "  participant p0 as customers[0]",
-        "  participant p1 as till",
-        "  s0->>p0: 1 order(c=0)#58; away #45;#62; waiting",
-        "  s1->>p1: 2 jam()#58; open #45;#62; jammed, jams = 1",
-        "  loop for ever",
-        "    s2->>p1: 3 repair()#58; jammed #45;#62; open",
-        "    s1->>p1: 4 jam()#58; open #45;#62; jammed",
-        "  end",
-    ]
-
-
-def test_a_step_that_changes_nothing_is_a_message_to_oneself() -> None:
-    whole, found = found_in(*ENDLESS)
-    idle = (found.trace.steps[0][0], found.trace.start)
-    lines = mermaid(whole, Counterexample(found.name, "stuck", type(found.trace)(found.trace.start, (idle,))))
-    assert "  s0->>s0: 1 order(c=0)\n" in lines
-
-
-def test_a_diagram_of_no_step_at_all_is_still_one() -> None:
-    whole, found = found_in(('"till is open or till.jams > 0"', "till is jammed"), name="jams_are_counted")
-    assert mermaid(whole, found) == "sequenceDiagram\n"
-    assert told(whole, found).splitlines()[-1] == "`till is jammed` does not hold"
-
-
-def test_nothing_in_a_text_means_anything_to_mermaid() -> None:
-    assert escaped("a; b: c # d -> `e`") == "a#59; b#58; c #35; d #45;#62; #96;e#96;"
-
-
 def test_a_counterexample_that_began_elsewhere_is_told_from_the_beginning() -> None:
-    whole, found = found_in(*ENDLESS)
+    model, found = found_in(*ENDLESS)
     way = Trace(found.trace.start, found.trace.steps[:1])
     later = explore_whole(kiosk(*ENDLESS), what_if=WhatIf(start=way.end))
     again = preceded(next(other for other in counterexamples(later) if other.kind == "eventually"), way)
     assert again == found
-    assert told(later, again) == told(whole, found)
+    assert told(later.model, again) == told(model, found)
 
 
-def run_test_of(whole: Whole, found: Counterexample, specs: dict[str, str], tmp_path, bent: str = "") -> None:
+def run_test_of(model: SystemModel, found: Counterexample, specs: dict[str, str], tmp_path, bent: str = "") -> None:
     for name, text in specs.items():
         (tmp_path / name).write_text(text, "utf-8")
-    text = pytest_text(whole, found, list(specs), bent)
+    text = pytest_text(model, found, list(specs), bent)
     names: dict[str, object] = {"__file__": str(tmp_path / "test_it.py")}
     exec(compile(text, "test_it.py", "exec"), names)
     test = names[f"test_{found.name}"]
@@ -146,11 +114,11 @@ def run_test_of(whole: Whole, found: Counterexample, specs: dict[str, str], tmp_
     test()
 
 
-@pytest.mark.parametrize("bent", ["", "without(system, ['leave'])"])
+@pytest.mark.parametrize("bent", ["", "without(SYSTEM, ['leave'])"])
 def test_the_test_of_a_counterexample_fails_with_the_fault_and_passes_without_it(tmp_path, bent: str) -> None:
     system = kiosk(*ENDLESS)
     whole = explore_whole(without(system, ["leave"]) if bent else system)
     found = next(other for other in counterexamples(whole) if other.name == "everyone_is_served")
     with pytest.raises(AssertionError, match="this can go on for ever"):
-        run_test_of(whole, found, texts(*ENDLESS), tmp_path, bent)
-    run_test_of(whole, found, texts(), tmp_path, bent)
+        run_test_of(whole.model, found, texts(*ENDLESS), tmp_path, bent)
+    run_test_of(whole.model, found, texts(), tmp_path, bent)

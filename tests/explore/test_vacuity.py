@@ -109,6 +109,21 @@ def test_fairness_that_nothing_needs_is_named() -> None:
         ]
 
 
+def test_an_action_whose_fairness_nothing_needs_is_named() -> None:
+    assert said(("fair: [engine, recovery]", "fair: [engine, recovery, jam]\nstrongly_fair: [leave]")) == [
+        "fairness: what holds would hold as well if jam were not fair",
+        "fairness: what holds would hold as well if leave were not fair",
+    ]
+
+
+def test_what_there_are_too_many_states_for_is_said_not_to_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = explore_whole(kiosk())
+    monkeypatch.setattr(type(whole.runs), "__len__", lambda runs: 50_001)
+    assert [str(remark) for remark in remarks(whole)] == [
+        "fairness: not asked at this size whether what holds would hold as well without it"
+    ]
+
+
 def test_fairness_is_not_spoken_of_where_nothing_holds_by_it() -> None:
     assert said(*ENDLESS, ("fair: [engine, recovery]", "fair: [engine, recovery, clock]"), about="fairness") == []
 

@@ -127,5 +127,5 @@ def test_every_counterexample_of_the_executor_is_one_when_it_is_replayed() -> No
     found = counterexamples(whole)
     assert found
     for each in found:
-        trace, cycle = calls(whole, each.trace.steps), calls(whole, each.cycle)
+        trace, cycle = calls(whole.model, each.trace.steps), calls(whole.model, each.cycle)
         assert why_broken(patient, scope, each.name, trace, cycle, each.picks)

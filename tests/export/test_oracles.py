@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from explore.test_planted_faults import FAULTS
-from explore.test_planted_faults import SCOPE as ONE_OF_EACH
+from explore.mutants import BY_NAME, ONE_OF_EACH, Broken
 from export_oracles import by_rumur, by_search, by_spin, first_error, with_oracles
 from made_systems import compiled, made_system
 from planting import planted
@@ -17,6 +16,14 @@ from calfsm.tables.executor import SYSTEM
 pytestmark = with_oracles
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "export"
+
+FAULTS = [
+    "a timeout that does not fault the device",
+    "a buffer freed while its job is abandoned",
+    "a commit before acceptance",
+    "a reset that leaves KV held",
+    "an unload with work in flight",
+]
 
 SCOPES = {
     "one of each": ONE_OF_EACH,
@@ -35,14 +42,13 @@ def test_the_executor_has_as_many_states_and_transitions(name: str, tmp_path: Pa
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found_by_all_three(fault: str, tmp_path: Path) -> None:
-    file, old, new, property_, _, length = FAULTS[fault]
-    system = planted(file, old, new)
+    verdict, system = BY_NAME[fault].verdict, planted(*BY_NAME[fault].edit)
     found = by_search(system, ONE_OF_EACH)
-    assert found is not None and property_ in found.broken
+    assert isinstance(verdict, Broken) and found is not None and verdict.name in found.broken
     assert by_spin(system, ONE_OF_EACH, tmp_path) == found
     assert by_rumur(system, ONE_OF_EACH, tmp_path) == found
     first, steps = first_error(system, ONE_OF_EACH, tmp_path)
-    assert first in found.broken and steps == length
+    assert first in found.broken and steps == verdict.steps
 
 
 @pytest.mark.parametrize("number", [0, 13, 25, 60, 93, 117, 126, 147])

@@ -6,9 +6,9 @@ import pytest
 
 from calfsm.engine.engine import Engine
 from calfsm.explore.search import Progress, search
-from calfsm.explore.systems import SystemModel
-from calfsm.paths.generate import answer_goals, flattened, system_suite
-from calfsm.paths.run import Failure, run_suite, told
+from calfsm.explore.systems import SystemModel, flattened
+from calfsm.paths.generate import answer_goals, system_suite
+from calfsm.paths.run import Failure, SystemImplementation, run_suite, told
 from calfsm.paths.suite import Case, Suite, SuiteStep, World, difference, worlds
 from calfsm.tables.executor import SYSTEM
 
@@ -18,22 +18,6 @@ ONE_OF_EACH = {"requests": 1, "jobs": 1, "buffers": 1, "lanes": 1, "limit": 1}
 @pytest.fixture(scope="module")
 def suite() -> Suite:
     return system_suite(SYSTEM, ONE_OF_EACH)
-
-
-class EngineImplementation:
-    """The engine itself, by what it is called."""
-
-    def __init__(self) -> None:
-        self.engine = Engine(SYSTEM)
-
-    def begin(self, suite: Suite, case: Case) -> None:
-        self.engine = Engine(SYSTEM, **suite.scope)
-
-    def do(self, step: SuiteStep) -> None:
-        self.engine.apply(step.do, **step.arguments)
-
-    def world(self) -> World:
-        return flattened(self.engine.described())
 
 
 def test_a_suite_covers_every_action_and_every_answer_that_one_brings_about(suite: Suite) -> None:
@@ -54,7 +38,7 @@ def test_a_suite_covers_every_action_and_every_answer_that_one_brings_about(suit
 
 
 def test_the_engine_runs_the_suite_of_its_system_green(suite: Suite) -> None:
-    report = run_suite(suite, EngineImplementation())
+    report = run_suite(suite, SystemImplementation(SYSTEM))
     assert (report.failures, report.steps, report.passed) == ((), suite.steps, True)
 
 
@@ -97,11 +81,11 @@ def test_the_same_system_gives_the_same_suite(suite: Suite) -> None:
 # ---- running
 
 
-class Broken(EngineImplementation):
+class Broken(SystemImplementation):
     """Goes wrong in one way at one step."""
 
     def __init__(self, at: str, how: str) -> None:
-        super().__init__()
+        super().__init__(SYSTEM)
         self.at, self.how, self.reached = at, how, False
 
     def begin(self, suite: Suite, case: Case) -> None:
@@ -159,18 +143,18 @@ def test_an_implementation_that_cannot_begin_fails_every_case_at_its_start(suite
 
 
 def test_an_implementation_that_begins_elsewhere_fails_at_its_start(suite: Suite) -> None:
-    class Loaded(EngineImplementation):
+    class Loaded(SystemImplementation):
         def begin(self, suite: Suite, case: Case) -> None:
             super().begin(suite, case)
             self.engine.apply("load")
 
-    report = run_suite(suite, Loaded())
+    report = run_suite(suite, Loaded(SYSTEM))
     assert {failure.why for failure in report.failures} == {"model.state is validating, must be unloaded"}
 
 
 def test_a_run_of_no_case_has_not_passed(suite: Suite) -> None:
     nothing = Suite("n", "system", "", {}, {}, {}, (), ())
-    assert not run_suite(nothing, EngineImplementation()).passed
+    assert not run_suite(nothing, SystemImplementation(SYSTEM)).passed
 
 
 def test_equal_worlds_do_not_differ() -> None:

@@ -151,9 +151,10 @@ def test_a_participant_is_a_path_or_many(text, participant):
 
 
 def test_a_system_and_a_profile_are_read_as_they_are_written():
-    system = read_spec_text("system: s\nparts: {a: {machine: m}}\nactions: {}\nfair: [clock]\n").spec
+    text = "system: s\nparts: {a: {machine: m}}\nactions: {}\nfair: [clock, go]\nstrongly_fair: [go]\n"
+    system = read_spec_text(text).spec
     assert isinstance(system, SystemSpec)
-    assert system.fair == (Source.CLOCK,)
+    assert (system.fair, system.strongly_fair) == (("clock", "go"), ("go",))
     assert system.parts["a"].count == 1
     profile = read_spec_text("profile: phase-a\nsystem: s\ndeadlines: {wait: 2, grace: 0.5}\n").spec
     assert isinstance(profile, ProfileSpec)

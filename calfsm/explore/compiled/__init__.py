@@ -3,14 +3,18 @@
 A system at a scope becomes a module of straight code over states packed into machine words (`layout`, `ground`,
 `effects`, `emit`), which numba compiles (`pip install 'calfsm[fast]'`) and a cache keeps (`cache`). Nothing is
 approximated: states are stored whole, and what cannot be compiled is refused by `CannotCompile` or left to the plain
-search. Every step of a trace is taken from the Engine.
+search. Every step of a trace is taken from the Engine. With symmetry, one state of each orbit is stored (`canonical`,
+`weighing`; see `calfsm.explore.symmetry`).
+
+What comes after the search is compiled too (`whole`): its transitions with labels (`labelled`, `edges`), walks over
+them (`graph`, `liveness`, `runs`), and what was never put to the test (`seen`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -18,11 +22,13 @@ import attrs
 
 from calfsm.engine.engine import Snapshot
 from calfsm.engine.system import System
-from calfsm.explore.compiled import cache
+from calfsm.explore.compiled import cache, weighing
 from calfsm.explore.compiled.layout import CannotCompile, Layout
-from calfsm.explore.compiled.search import Found, search_states
+from calfsm.explore.compiled.search import Found, Where, search_states
+from calfsm.explore.quotient import Quotient, StandsFor, realised
 from calfsm.explore.search import Progress, Trace, Verdict
 from calfsm.explore.search import search as plain_search
+from calfsm.explore.symmetry import Symmetry
 from calfsm.explore.systems import Call, SystemModel
 
 __all__ = ["CannotCompile", "FastResult", "Found", "Layout", "explore_fast"]
@@ -39,7 +45,8 @@ class FastResult:
 
     `fired`: how often each action was taken, over all states. `engine`: which search it was. `seconds`: of the
     search, `compile_seconds`: of what went before it. `bytes_per_state`: what was allocated, over the states; 0 for
-    the plain search. `found`: the states themselves; None for the plain search.
+    the plain search. `found`: the states themselves; None for the plain search. Of a search that was reduced by a
+    `symmetry`, all counts are of the states that were kept; `stands_for` has those of the whole system.
     """
 
     states: int
@@ -56,6 +63,8 @@ class FastResult:
     compile_seconds: float
     bytes_per_state: float
     found: Found | None
+    symmetry: Symmetry | None
+    stands_for: StandsFor | None
     _trace: Callable[[Snapshot], Trace[Snapshot, Call]]
 
     @property
@@ -71,7 +80,7 @@ class FastResult:
         )
 
     def trace(self, state: Snapshot) -> Trace[Snapshot, Call]:
-        """A shortest way to a state that was seen. Raises KeyError."""
+        """A shortest way to a state that was seen, or that one that was seen stands for. Raises KeyError."""
         return self._trace(state)
 
 
@@ -80,6 +89,7 @@ def explore_fast(
     scope: Mapping[str, int] | None = None,
     *,
     engine: EngineName = "auto",
+    symmetry: bool = False,
     threads: int = 1,
     max_states: int | None = None,
     max_seconds: float | None = None,
@@ -91,7 +101,8 @@ def explore_fast(
     """Search a system at a scope (its `explores` values unless given) and judge its `always` properties.
 
     `engine`: "auto" does the plain search first where nothing is compiled yet, and compiles what turns out to be
-    larger than PLAIN_STATES states; what cannot be compiled it leaves to the plain search. `threads`: of the compiled
+    larger than PLAIN_STATES states; what cannot be compiled it leaves to the plain search. `symmetry`: keep one state
+    of all that differ only in which interchangeable instance is which. `threads`: of the compiled
     search; the counts and the lengths of traces do not depend on them. `max_seconds` counts the search alone, without
     compiling. `max_bytes`: what the compiled search may allocate for states; the plain search does not keep it.
     `cache_folder`: where compiled modules are kept.
@@ -104,22 +115,23 @@ def explore_fast(
         raise ValueError(f"threads is {threads}; it takes one at least")
     model = SystemModel(system, **(scope or {}))
     limits = _Limits(max_states, max_seconds, max_bytes, first_only, progress)
+    renamings = Symmetry(model.engine) if symmetry else None
     if engine == "plain":
-        return model, _plain(model, limits)
+        return model, _plain(model, limits, renamings)
     try:
         layout = Layout(system, model.engine.params)
-        if engine == "auto" and not cache.is_kept(layout, cache_folder):
+        if engine == "auto" and not cache.is_kept(layout, cache_folder, renamings):
             small = max_states is not None and max_states <= PLAIN_STATES
-            result = _plain(model, limits if small else attrs.evolve(limits, states=PLAIN_STATES))
+            result = _plain(model, limits if small else attrs.evolve(limits, states=PLAIN_STATES), renamings)
             if small or result.states < PLAIN_STATES or not result.stopped:
                 return model, result
             if max_seconds is not None:
                 limits = attrs.evolve(limits, seconds=max(0.0, max_seconds - result.seconds))
-        return model, _compiled(model, layout, limits, threads, cache_folder)
+        return model, _compiled(model, layout, limits, threads, cache_folder, renamings)
     except CannotCompile:
         if engine == "compiled":
             raise
-        return model, _plain(model, limits)
+        return model, _plain(model, limits, renamings)
 
 
 @attrs.frozen
@@ -131,15 +143,18 @@ class _Limits:
     progress: Callable[[Progress], None] | None
 
 
-def _plain(model: SystemModel, limits: _Limits) -> FastResult:
+def _plain(model: SystemModel, limits: _Limits, symmetry: Symmetry | None) -> FastResult:
     names = [row.name for row in model.system.actions]
     fired = [0] * len(names)
+    quotient = Quotient(model, symmetry) if symmetry is not None else None
 
     def visit(before: Snapshot, call: Call, after: Snapshot) -> None:
         fired[call[0]] += 1
+        if quotient is not None:
+            quotient.visit(before, call, after)
 
     result = plain_search(
-        model,
+        quotient or model,
         model.properties(),
         max_states=limits.states,
         max_seconds=limits.seconds,
@@ -147,6 +162,8 @@ def _plain(model: SystemModel, limits: _Limits) -> FastResult:
         progress=limits.progress,
         visit=visit,
     )
+    if quotient is not None:
+        result = quotient.told(result)
     return FastResult(
         states=result.states,
         transitions=result.transitions,
@@ -162,15 +179,22 @@ def _plain(model: SystemModel, limits: _Limits) -> FastResult:
         compile_seconds=0.0,
         bytes_per_state=0.0,
         found=None,
-        trace=result.trace,
+        symmetry=symmetry,
+        stands_for=quotient.stands_for(result.parents) if quotient is not None else None,
+        trace=result.trace if quotient is None else partial(quotient.way_to, result),
     )
 
 
 def _compiled(
-    model: SystemModel, layout: Layout, limits: _Limits, threads: int, cache_folder: Path | None
+    model: SystemModel,
+    layout: Layout,
+    limits: _Limits,
+    threads: int,
+    cache_folder: Path | None,
+    symmetry: Symmetry | None,
 ) -> FastResult:
     began = time.monotonic()
-    module = cache.module(layout, cache_folder)
+    module = cache.module(layout, cache_folder, symmetry)
     compile_seconds = time.monotonic() - began
     outcome = search_states(
         module,
@@ -183,6 +207,14 @@ def _compiled(
         progress=limits.progress,
     )
     found, system = outcome.found, model.system
+
+    def way(where: Where, end: Snapshot | None = None) -> Trace[Snapshot, Call]:
+        return realised(model, found.path(where), symmetry, end)
+
+    def way_to(state: Snapshot) -> Trace[Snapshot, Call]:
+        kept = state if symmetry is None else layout.unpack(weighing.canonical(module, layout.pack(state)))
+        return way(found.where(kept), state)
+
     otherwise = Verdict.UNDECIDED if outcome.stopped else Verdict.HOLDS
     return FastResult(
         states=len(found),
@@ -192,10 +224,8 @@ def _compiled(
             row.name: Verdict.BROKEN if index in outcome.broken else otherwise
             for index, row in enumerate(system.always)
         },
-        counterexamples={
-            system.always[index].name: _told(model, found.path(where)) for index, where in outcome.broken.items()
-        },
-        stuck=None if outcome.stuck is None else _told(model, found.path(outcome.stuck)),
+        counterexamples={system.always[index].name: way(where) for index, where in outcome.broken.items()},
+        stuck=None if outcome.stuck is None else way(outcome.stuck),
         stopped=outcome.stopped,
         seconds=outcome.seconds,
         fired={row.name: times for row, times in zip(system.actions, outcome.fired, strict=True)},
@@ -204,19 +234,7 @@ def _compiled(
         compile_seconds=compile_seconds,
         bytes_per_state=outcome.bytes / len(found),
         found=found,
-        trace=lambda state: _told(model, found.path(found.where(state))),
+        symmetry=symmetry,
+        stands_for=weighing.stands_for(module, found) if symmetry is not None else None,
+        trace=way_to,
     )
-
-
-def _told(model: SystemModel, states: Sequence[Snapshot]) -> Trace[Snapshot, Call]:
-    """The trace through some states, its calls found by asking the engine.
-
-    Raises RuntimeError when the engine knows of none: then the compiled search has gone wrong.
-    """
-    steps = []
-    for before, after in pairwise(states):
-        call = next((call for call in model.actions(before) if model.next(before, call) == after), None)
-        if call is None:
-            raise RuntimeError(f"the engine does not lead from {before} to {after}; the compiled search is wrong")
-        steps.append((call, after))
-    return Trace(states[0], tuple(steps))

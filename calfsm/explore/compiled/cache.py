@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from types import ModuleType
 import calfsm
 from calfsm.explore.compiled.emit import module_text
 from calfsm.explore.compiled.layout import CannotCompile, Layout
+from calfsm.explore.symmetry import Symmetry
 
 KEPT = 50
 """How many modules the folder holds; the oldest make room for new ones."""
@@ -30,38 +31,47 @@ def folder() -> Path:
     return Path(home).expanduser() / "calfsm" / "explore"
 
 
-def module(layout: Layout, where: Path | None = None) -> ModuleType:
-    """The compiled module of a layout. `where`: the folder to keep it in, unless it is the user's.
+def module(layout: Layout, where: Path | None = None, symmetry: Symmetry | None = None) -> ModuleType:
+    """The compiled module of a layout, reduced by a symmetry if there is one. `where`: the folder to keep it in, unless
+    it is the user's.
 
     Raises CannotCompile when numba is not installed, or the scope is too large to be compiled.
+    """
+    return made(key(layout, symmetry), lambda cache: module_text(layout, symmetry, cache), where)
+
+
+def made(name: str, text_of: Callable[[bool], str], where: Path | None = None) -> ModuleType:
+    """The compiled module that is kept under a name. `text_of`: its text; given whether to keep machine code.
+
+    Raises CannotCompile when numba is not installed, and what `text_of` raises.
     """
     try:
         import numba  # noqa: F401  (the generated text imports it; here we only want to say what is missing)
     except ImportError as error:
         raise CannotCompile("numba is not installed: pip install 'calfsm[fast]'") from error
-    path = (where or folder()) / f"calfsm_{key(layout)}.py"
+    path = (where or folder()) / f"calfsm_{name}.py"
     text = _kept(path)
     if text is None:
-        text = _sealed(module_text(layout))
+        text = _sealed(text_of(True))
         if not _keep(path, text):
-            return _run(module_text(layout, cache=False), path, kept=False)
+            return _run(text_of(False), path, kept=False)
     try:
         return _run(text, path)
     except Exception:  # what numba keeps beside the module may be damaged in any way; nothing of it is needed
         for file in _machine_code(path):
             with suppress(OSError):
                 file.unlink()
-        return _run(module_text(layout, cache=False), path, kept=False)
+        return _run(text_of(False), path, kept=False)
 
 
-def is_kept(layout: Layout, where: Path | None = None) -> bool:
+def is_kept(layout: Layout, where: Path | None = None, symmetry: Symmetry | None = None) -> bool:
     """Whether a module is on disk, with machine code beside it."""
-    path = (where or folder()) / f"calfsm_{key(layout)}.py"
+    path = (where or folder()) / f"calfsm_{key(layout, symmetry)}.py"
     return _kept(path) is not None and any(True for _ in _machine_code(path))
 
 
-def key(layout: Layout) -> str:
-    """A digest of all that a module is made from."""
+def key(layout: Layout, symmetry: Symmetry | None = None, more: object = ()) -> str:
+    """A digest of all that a module is made from. `more`: what that is beside what the search is made from."""
     system = layout.system
     parts = [(part.name, part.table.content(), part.count, part.per) for part in system.parts]
     content = (
@@ -71,6 +81,8 @@ def key(layout: Layout) -> str:
         system.always,
         sorted(layout.params.items()),
         sorted(layout.places.items()),
+        symmetry.scalarsets if symmetry is not None else (),
+        more,
     )
     return hashlib.sha256(repr((calfsm.__version__, _sources(), content)).encode()).hexdigest()[:32]
 

@@ -5,21 +5,26 @@ The text is made from numbers and the fixed words below; nothing that a user wro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 
-from calfsm.explore.compiled import kernel
-from calfsm.explore.compiled.effects import words_of
+from calfsm.explore.compiled import canonical, coding, kernel, weighing
+from calfsm.explore.compiled.effects import Machines, words_of
 from calfsm.explore.compiled.ground import Grounding, Leaf, Node, Question
 from calfsm.explore.compiled.kernel import BATCH, Control
 from calfsm.explore.compiled.layout import Field, Layout
 from calfsm.explore.compiled.terms import Reader, every
+from calfsm.explore.symmetry import Symmetry
 
 _HEAD = '''"""Successors and properties of one system at one scope. Generated; do not edit."""
 
-from numba import njit, uint32
+import numpy as np
+from numba import njit, uint32, uint64
+
+from calfsm.explore.compiled.prefetch import prefetch
 
 CACHE = {cache}
 WORDS = {words}
+KEYS = {keys}
 BATCH = {batch}
 ROOM = {room}
 SLOTS = {room}
@@ -27,7 +32,8 @@ LEFT = {left}
 NEXT, COUNT, STUCK, BROKEN, SENT = {control}
 MULTIPLIER = -7046029254386353131
 SECOND = -4417276706812531889
-OUTER = dict(cache=CACHE, nogil=True, error_model="numpy")
+# Nothing is allocated, so no array's references are counted either: with every call that took a third of the time.
+OUTER = dict(cache=CACHE, nogil=True, error_model="numpy", _nrt=False)
 INNER = dict(OUTER, no_cpython_wrapper=True, no_cfunc_wrapper=True, no_rewrites=True)
 
 
@@ -47,77 +53,103 @@ def put({words}, batch, n, fired, action, times):
     return n + (times << 32) + 1
 '''
 
+Take = Callable[[Leaf], str]
+"""The statement that notes the calls of a leaf, and the state that they lead to."""
 
-def module_text(layout: Layout, cache: bool = True) -> str:
-    """The module of a layout. `cache`: whether numba keeps the machine code on disk. Raises CannotCompile."""
+
+def module_text(layout: Layout, symmetry: Symmetry | None = None, cache: bool = True) -> str:
+    """The module of a layout; with a symmetry, one that finds one state of each orbit.
+
+    `cache`: whether numba keeps the machine code on disk. Raises CannotCompile.
+    """
     grounding = Grounding(layout)
     root = grounding.root()
     head = _HEAD.format(
         cache=cache,
         words=layout.words,
+        keys=layout.coding.words,
         batch=BATCH,
         room=BATCH + root.most,
         left=len(layout.system.actions),
         control=", ".join(str(int(place)) for place in Control),
     )
-    helpers = _helpers(grounding.machines.helpers)
-    return "\n".join([head, *helpers, *_successors(layout, root), *_properties(layout), kernel.text(layout.words)])
+    put = _PUT.format(
+        signature=signature(layout.words, "int64", "int64[::1]", "int64", "int64[::1]", "int64", "int64"),
+        words=words_text(layout),
+        stores=stores_text(layout),
+    )
+    return "\n".join(
+        [
+            head,
+            *helpers(grounding.machines),
+            put,
+            *successors(layout, root, _counted),
+            *_properties(layout),
+            *coding.text(layout.coding),
+            *(canonical.text(layout, symmetry) if symmetry is not None else ()),
+            kernel.text(layout.words, layout.coding.words, reduced=symmetry is not None),
+            *([weighing.text(layout)] if symmetry is not None else ()),
+        ]
+    )
 
 
-def _words(layout: Layout) -> str:
+def words_text(layout: Layout) -> str:
+    """The words of a state, as arguments: `s0, s1`."""
     return ", ".join(f"s{word}" for word in range(layout.words))
 
 
-def _signature(words: int, result: str, *rest: str) -> str:
+def stores_text(layout: Layout) -> str:
+    """Statements that put a state at place `n` of a batch."""
+    return "\n".join(f"    batch[(n & 0xFFFFFFFF) * WORDS + {word}] = s{word}" for word in range(layout.words))
+
+
+def signature(words: int, result: str, *rest: str) -> str:
+    """The decorator of a function that takes the words of a state first."""
     return f'@njit("{result}({", ".join([*["int64"] * words, *rest])})", **INNER)'
 
 
-def _helpers(helpers: Mapping[tuple[str, ...], str]) -> Iterator[str]:
+def helpers(machines: Machines) -> Iterator[str]:
     """The blocks that calls share, as functions of words that give the changed words."""
-    for block, name in helpers.items():
+    for block, name in machines.helpers.items():
         given, changed = words_of(block)
         result = "int64" if len(changed) == 1 else f"UniTuple(int64, {len(changed)})"
-        yield f"\n{_signature(len(given), result)}"
+        yield f"\n{signature(len(given), result)}"
         yield f"def {name}({', '.join(given)}):"
         yield from ("    " + line for line in block)
         yield f"    return {', '.join(changed)}\n"
 
 
-def _successors(layout: Layout, root: Node) -> Iterator[str]:
+def successors(layout: Layout, root: Node, take: Take) -> Iterator[str]:
     """A function for each question of the root, so that none grows too large to compile, and one that calls them.
 
-    `n`: how many successors there are, and above its lower 32 bits, how many transitions.
+    `n`: how many successors there are and, above its lower 32 bits, what else `take` counts in it. `fired`: where it
+    keeps its notes.
     """
-    words = _words(layout)
-    yield _PUT.format(
-        signature=_signature(layout.words, "int64", "int64[::1]", "int64", "int64[::1]", "int64", "int64"),
-        words=words,
-        stores="\n".join(f"    batch[(n & 0xFFFFFFFF) * WORDS + {word}] = s{word}" for word in range(layout.words)),
-    )
+    words = words_text(layout)
     bodies = [Node(root.leaves, ())] if root.leaves else []
     bodies += [Node((), (question,)) for question in root.questions]
     names = [f"successors_{number}" for number in range(len(bodies))]
-    signature = _signature(layout.words, "int64", "int64[::1]", "int64", "int64[::1]")
+    decorator = signature(layout.words, "int64", "int64[::1]", "int64", "int64[::1]")
     for name, body in zip(names, bodies, strict=True):
-        yield f"\n{signature}"
+        yield f"\n{decorator}"
         yield f"def {name}({words}, batch, n, fired):"
-        yield from _node(layout, body, 1)
+        yield from _node(layout, body, 1, take)
         yield "    return n\n"
-    yield f"\n{signature}"
+    yield f"\n{decorator}"
     yield f"def successors({words}, batch, n, fired):"
     for name in names:
         yield f"    n = {name}({words}, batch, n, fired)"
     yield "    return n\n"
 
 
-def _node(layout: Layout, node: Node, depth: int) -> Iterator[str]:
+def _node(layout: Layout, node: Node, depth: int, take: Take) -> Iterator[str]:
     for leaf in node.leaves:
-        yield from _leaf(layout, leaf, depth)
+        yield from _leaf(layout, leaf, depth, take)
     for question in node.questions:
-        yield from _question(layout, question, depth)
+        yield from _question(layout, question, depth, take)
 
 
-def _question(layout: Layout, question: Question, depth: int) -> Iterator[str]:
+def _question(layout: Layout, question: Question, depth: int, take: Take) -> Iterator[str]:
     indent = "    " * depth
     field, answers = question.field, question.answers
     if len(answers) > 2:
@@ -128,10 +160,10 @@ def _question(layout: Layout, question: Question, depth: int) -> Iterator[str]:
     for values, node in answers:
         test = _by_value(layout, field, values) if len(answers) > 2 else reader.among(field, values)
         if test is True:
-            yield from _node(layout, node, depth)
+            yield from _node(layout, node, depth, take)
             return
         yield f"{indent}{word} {test}:"
-        yield from _node(layout, node, depth + 1)
+        yield from _node(layout, node, depth + 1, take)
         word = "elif"
 
 
@@ -149,7 +181,7 @@ def _by_value(layout: Layout, field: Field, values: frozenset[int]) -> str:
     return " or ".join(f"{_name(field)} == {value - low}" for value in sorted(values))
 
 
-def _leaf(layout: Layout, leaf: Leaf, depth: int) -> Iterator[str]:
+def _leaf(layout: Layout, leaf: Leaf, depth: int, take: Take) -> Iterator[str]:
     effect = leaf.effect
     indent = "    " * depth
     yield f"{indent}{_comment(layout.system.actions[leaf.action].name)}"
@@ -166,10 +198,14 @@ def _leaf(layout: Layout, leaf: Leaf, depth: int) -> Iterator[str]:
     if effect.leaving:
         yield f"{indent}if left:"
         yield f"{indent}    fired[LEFT] += 1"
-    if effect.after is None:
-        yield f"{indent}n = loop(n, fired, {leaf.action}, {leaf.times})"
-    else:
-        yield f"{indent}n = put({', '.join(effect.after)}, batch, n, fired, {leaf.action}, {leaf.times})"
+    yield indent + take(leaf)
+
+
+def _counted(leaf: Leaf) -> str:
+    """Count the calls; the state is put into the batch unless it is the same."""
+    if leaf.effect.after is None:
+        return f"n = loop(n, fired, {leaf.action}, {leaf.times})"
+    return f"n = put({', '.join(leaf.effect.after)}, batch, n, fired, {leaf.action}, {leaf.times})"
 
 
 def _comment(name: str) -> str:
@@ -179,8 +215,8 @@ def _comment(name: str) -> str:
 
 def _properties(layout: Layout) -> Iterator[str]:
     reader = Reader(layout, {})
-    yield f"\n{_signature(layout.words, 'void', 'int64', 'int64[::1]', 'int64[::1]')}"
-    yield f"def judge_one({_words(layout)}, number, broken, ctl):"
+    yield f"\n{signature(layout.words, 'void', 'int64', 'int64[::1]', 'int64[::1]')}"
+    yield f"def judge_one({words_text(layout)}, number, broken, ctl):"
     for index, row in enumerate(layout.system.always):
         holds = every([reader.test(condition.term) for condition in row.conditions])
         if holds is True:

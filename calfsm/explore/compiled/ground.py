@@ -29,11 +29,16 @@ class Open(NamedTuple):
 
 
 class Leaf(NamedTuple):
-    """Calls of one action that do the same: its index, how many there are, and what they do."""
+    """Calls of one action that do the same: its index, their arguments, and what they do."""
 
     action: int
-    times: int
+    arguments: tuple[tuple[int, ...], ...]
     effect: Effect
+
+    @property
+    def times(self) -> int:
+        """How many calls there are."""
+        return len(self.arguments)
 
 
 class Question(NamedTuple):
@@ -79,7 +84,7 @@ class Grounding:
         return self._node({}, [Open(number) for number in range(len(self._actions))])
 
     def _node(self, known: Knowledge, calls: list[Open]) -> Node:
-        leaves: dict[tuple[int, Effect], int] = {}
+        leaves: dict[tuple[int, Effect], list[tuple[int, ...]]] = {}
         asked: dict[Field, list[tuple[Open, Need]]] = {}
         waiting = list(reversed(calls))
         while waiting:
@@ -92,12 +97,12 @@ class Grounding:
                     self._calls += 1
                     if self._calls > CALLS:
                         raise CannotCompile(f"{self._layout.system.name} has more than {CALLS:,} calls at this scope")
-                    leaves[call.action, step] = leaves.get((call.action, step), 0) + 1
+                    leaves.setdefault((call.action, step), []).append(call.arguments)
                 case range():
                     waiting += [Open(call.action, (*call.arguments, value)) for value in reversed(step)]
         questions = [self._question(known, field, needs) for field, needs in asked.items()]
         return Node(
-            tuple(Leaf(action, times, effect) for (action, effect), times in leaves.items()),
+            tuple(Leaf(action, tuple(calls), effect) for (action, effect), calls in leaves.items()),
             tuple(question for question in questions if question.answers),
         )
 

@@ -1,13 +1,14 @@
 """Where each field of a system's state lies in machine words.
 
 A field is the state of an instance or one of its variables. It gets as many bits as its domain needs and never
-crosses a word. Bit 63 of every word stays clear: a negative word marks an empty slot, and signed and unsigned
-readings of a word agree.
+crosses a word; nor does an instance that fits into one, whose fields follow one another. Bit 63 of every word stays
+clear: signed and unsigned readings of a word agree, and a negative word can mean something else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from calfsm.engine.engine import Snapshot
 from calfsm.engine.instances import Instances
 from calfsm.engine.system import System
+from calfsm.explore.compiled.coding import Coding
 
 WORD_BITS = 63
 """Bits of a word that hold data."""
@@ -70,38 +72,51 @@ class Layout:
         self.instances = instances = Instances(system, params)
         self.rows = instances.rows
         self.counts = [len(states) for states in instances.states]
+        self.word_bits = word_bits
         self.places: dict[Field, Place] = {}
         word = shift = 0
-        for field, low, high in self._domains():
-            size = high - low + 1
-            if size < 1:
-                raise CannotCompile(f"{self.name(field)} has no values: its domain is {low} to {high}")
-            bits = (size - 1).bit_length()
-            if bits > word_bits:
-                raise CannotCompile(f"{self.name(field)} has {size} values and does not fit in {word_bits} bits")
-            if shift + bits > word_bits:
-                word, shift = word + 1, 0
-            self.places[field] = Place(word, shift, bits, low, size)
-            shift += bits
+        for fields in self._domains():
+            sizes = [(field, low, self._size(field, low, high)) for field, low, high in fields]
+            whole = sum((size - 1).bit_length() for _, _, size in sizes)
+            for number, (field, low, size) in enumerate(sizes):
+                bits = (size - 1).bit_length()
+                if shift + (whole if number == 0 and whole <= word_bits else bits) > word_bits:
+                    word, shift = word + 1, 0
+                self.places[field] = Place(word, shift, bits, low, size)
+                shift += bits
         self.words = word + 1
         self.bits = sum(place.bits for place in self.places.values())
         self._parts = [
-            (part, index, self.places[Field(part, index, -1)], self._variables(part, index))
+            (part, index, self.instance_places(part, index))
             for part, count in enumerate(self.counts)
             for index in range(count)
         ]
 
-    def _variables(self, part: int, index: int) -> list[Place]:
-        width = len(self.system.parts[part].table.variables)
-        return [self.places[Field(part, index, variable)] for variable in range(width)]
+    @cached_property
+    def coding(self) -> Coding:
+        """What is stored of a state."""
+        return Coding(self)
 
-    def _domains(self) -> Iterator[tuple[Field, int, int]]:
+    def instance_places(self, part: int, index: int) -> list[Place]:
+        """Where an instance's state lies, and then its variables."""
+        width = len(self.system.parts[part].table.variables)
+        return [self.places[Field(part, index, variable)] for variable in range(-1, width)]
+
+    def _size(self, field: Field, low: int, high: int) -> int:
+        size = high - low + 1
+        if size < 1:
+            raise CannotCompile(f"{self.name(field)} has no values: its domain is {low} to {high}")
+        if (size - 1).bit_length() > self.word_bits:
+            raise CannotCompile(f"{self.name(field)} has {size} values and does not fit in {self.word_bits} bits")
+        return size
+
+    def _domains(self) -> Iterator[list[tuple[Field, int, int]]]:
+        """The fields of each instance, with their lowest and highest values."""
         for part, count in enumerate(self.counts):
             states = len(self.system.parts[part].table.states)
             for index in range(count):
-                yield Field(part, index, -1), 0, states - 1
-                for variable, (low, high) in enumerate(self.instances.domains[part]):
-                    yield Field(part, index, variable), low, high
+                domains = [(0, states - 1), *self.instances.domains[part]]
+                yield [(Field(part, index, number - 1), *domain) for number, domain in enumerate(domains)]
 
     def name(self, field: Field) -> str:
         """`kvs[1].length`, as messages say it."""
@@ -124,9 +139,9 @@ class Layout:
                 raise ValueError(f"{value} is not in {place.low} to {place.low + place.size - 1}")
             words[place.word] |= (value - place.low) << place.shift
 
-        for part, index, state, variables in self._parts:
-            put(state, snapshot[part][index])
-            for place, value in zip(variables, snapshot[parts + part][index], strict=True):
+        for part, index, places in self._parts:
+            values = snapshot[part][index], *snapshot[parts + part][index]
+            for place, value in zip(places, values, strict=True):
                 put(place, value)
         return tuple(words)
 
@@ -134,7 +149,7 @@ class Layout:
         """The snapshot that `pack` made words of."""
         states: list[list[int]] = [[] for _ in self.counts]
         data: list[list[tuple[int, ...]]] = [[] for _ in self.counts]
-        for part, _, state, variables in self._parts:
+        for part, _, (state, *variables) in self._parts:
             states[part].append(int(words[state.word]) >> state.shift & state.mask)
             data[part].append(tuple((int(words[p.word]) >> p.shift & p.mask) + p.low for p in variables))
         return tuple(map(tuple, states)) + tuple(map(tuple, data))

@@ -21,58 +21,70 @@ import numpy.typing as npt
 from calfsm.engine.engine import Snapshot
 from calfsm.explore.compiled.kernel import Control
 from calfsm.explore.compiled.layout import CannotCompile, Layout, Words
+from calfsm.explore.compiled.memory import free, reserved
 from calfsm.explore.search import Progress
 
 CHUNK = 1 << 15
 """States that a thread expands before it looks at the clock."""
 OUTBOX = 1 << 17
 """States that wait for another thread at most, beyond one batch."""
-FIRST = 1 << 15
-"""States that a thread has room for at first."""
-GROWTH = 1.7
-LOAD = 0.6
+FIRST = 1 << 16
+"""Slots of a thread's hash table at first."""
+GROWTH = 1.5
+SHARE = 0.75
+"""Of the memory that is free, what a search may use unless told."""
+LOAD = 0.7
 """How full the hash table may be; FULLEST where the memory budget leaves no room for more."""
 FULLEST = 0.85
+TOGETHER = 1 << 12
+"""States that are made snapshots of together."""
 NUMBERS = (1 << 32) - 1
 """States that 32 bits can number."""
 
 
 class NoRoom(Exception):
-    """The memory budget, or the memory, does not allow for more states."""
+    """The memory budget does not allow for more states."""
+
+
+class TooFewBytes(ValueError):
+    """The memory budget does not allow for a beginning."""
+
+
+class Tables:
+    """The hash tables of all searchers, in one array: each may have `most` slots, and uses the first `sizes` of them.
+
+    The next searcher's begins `stride` slots on. Where searchers share no memory, each has an array for itself.
+    """
+
+    def __init__(self, searchers: int, most: int, shared: bool = True) -> None:
+        self.most, self.stride = most, most if shared else 0
+        self.slots: Words = reserved(searchers * most if shared else most, np.int64)
+        self.sizes = np.full(searchers, min(FIRST, most), np.int64)
 
 
 class Searcher:
-    """One thread's part of a search: its states, its table, and what it has for the others. `budget`: bytes or None."""
+    """One thread's part of a search: its states, and what it has for the others.
 
-    def __init__(self, module: ModuleType, layout: Layout, number: int, searchers: int, budget: int | None) -> None:
-        self._module, self._words, self.number, self._searchers = module, layout.words, number, searchers
-        self._budget = budget
+    `capacity`: how many states it may have, in a table that is as full as it may be.
+    """
+
+    def __init__(
+        self, module: ModuleType, layout: Layout, number: int, tables: Tables, capacity: int, waiting: int
+    ) -> None:
+        self._module, self._words, self.number, self._tables = module, layout.coding.words, number, tables
+        self._searchers, self._most = len(tables.sizes), capacity
         room: int = module.ROOM
-        self.control = np.zeros(len(Control) - 1 + searchers, np.int64)
+        self.control = np.zeros(len(Control) - 1 + self._searchers, np.int64)
         self.control[Control.STUCK] = -1
         self.fired = np.zeros(len(layout.system.actions) + 1, np.int64)
         self.broken = np.full(len(layout.system.always), -1, np.int64)
         self._batch = np.zeros(room * layout.words, np.int64)
         self._work = np.zeros(3 * room, np.int64)
-        waiting = room
-        if searchers > 1:
-            # An eighth of the budget is for what waits.
-            each = 8 * (layout.words + 1) * searchers
-            waiting += OUTBOX if budget is None else min(OUTBOX, budget // 8 // each)
-        self._outbox = np.zeros((searchers, waiting * layout.words), np.int64)
-        self._outbox_parents = np.zeros((searchers, waiting), np.int64)
+        self._outbox = np.zeros((self._searchers, waiting * self._words), np.int64)
+        self._outbox_parents = np.zeros((self._searchers, waiting), np.int64)
         self._fixed = self._outbox.nbytes + self._outbox_parents.nbytes + self._batch.nbytes + self._work.nbytes
-        self.states: Words = np.empty(0, np.int64)
-        self.parents: npt.NDArray[np.uint32] = np.empty(0, np.uint32)
-        self._table: Words = np.empty(0, np.int64)
-        self._capacity = 0
-        first = max(FIRST, 4 * room)
-        if budget is not None:
-            first = min(first, self._fitting(budget, LOAD))
-            if first < 4 * room:
-                least = (self._fixed + self._size(4 * room, LOAD)) * searchers
-                raise ValueError(f"max_bytes is too little to begin with; give {least:,} at least")
-        self._resize(first, LOAD)
+        self.states: Words = reserved(capacity * self._words, np.int64)
+        self.parents: npt.NDArray[np.uint32] = reserved(capacity, np.uint32)
         self.levels = [0]
         """Where each level begins."""
 
@@ -88,20 +100,27 @@ class Searcher:
 
     @property
     def bytes(self) -> int:
-        """What it has allocated."""
-        return self._fixed + self.states.nbytes + self.parents.nbytes + self._table.nbytes
+        """What it uses of its memory."""
+        return self._fixed + self.count * (8 * self._words + 4) + int(self._tables.sizes[self.number]) * 8
 
-    def begin(self, words: Iterable[int]) -> None:
+    @property
+    def _room(self) -> int:
+        size = int(self._tables.sizes[self.number])
+        return self._most if size == self._tables.most else min(self._most, int(size * LOAD))
+
+    def begin(self, key: Iterable[int]) -> None:
         """Take in the initial state."""
-        self.states[: self._words] = list(words)
-        self.control[Control.COUNT] = 1
-        self._module.fill(0, 1, self.states, self._table)
+        self._batch[: self._words] = list(key)
+        self._module.insert(
+            self.number, self._searchers, self._tables.stride, 1, *self._kept(), self._batch, self._work,
+            self._outbox, self._outbox_parents,
+        )  # fmt: skip
         self._module.judge(0, 1, self.states, self.broken, self.control)
 
-    def owns(self, words: Iterable[int]) -> bool:
+    def owns(self, key: Iterable[int]) -> bool:
         """Whether a state is one of its own."""
         hashed = 0
-        for word in words:
+        for word in key:
             hashed = self._module.mixed(hashed ^ word)
         return ((hashed & 0xFFFF) * self._searchers) >> 16 == self.number
 
@@ -110,27 +129,44 @@ class Searcher:
         stop = min(stop, self.expanded + CHUNK)
         while True:
             self._module.expand(
-                self.number, self._searchers, stop, most, self._capacity, first_only, *self._kept(), self.fired,
-                *self._judged(), self._outbox, self._outbox_parents,
+                self.number, self._searchers, self._tables.stride, stop, most, self._room, first_only, *self._kept(),
+                self.fired, *self._judged(), self._outbox, self._outbox_parents,
             )  # fmt: skip
-            if self.count + self._module.ROOM <= self._capacity or self.expanded == stop or self.count >= most:
+            if self.count + self._module.ROOM <= self._room or self.expanded == stop or self.count >= most:
                 return
             self._grow()
 
     def receive(self, senders: Iterable[Searcher]) -> None:
         """Take in what others have for this one. Raises NoRoom."""
         for sender in senders:
-            taken, last = 0, int(sender.control[Control.SENT + self.number])
-            while sender is not self and taken < last:
-                taken = self._module.receive(
-                    self.number, self._searchers, taken, last, self._capacity, *self._kept(), *self._judged(),
-                    sender._outbox, sender._outbox_parents,
-                )  # fmt: skip
-                if taken < last:
-                    self._grow()
+            if sender is not self:
+                self._take(sender._outbox, sender._outbox_parents, int(sender.control[Control.SENT + self.number]))
+
+    def outgoing(self, other: int) -> tuple[Words, npt.NDArray[np.int64]]:
+        """What it has for another one, to be sent there: keys, and their parents."""
+        sent = int(self.control[Control.SENT + other])
+        return self._outbox[other, : sent * self._words].copy(), self._outbox_parents[other, :sent].copy()
+
+    def take(self, keys: Words, parents: npt.NDArray[np.int64]) -> None:
+        """Take in what was sent here. Raises NoRoom."""
+        # As an outbox of which nothing else is filled: the rest of it is never touched.
+        inbox = np.zeros((self._searchers, len(keys)), np.int64)
+        inbox_parents = np.zeros((self._searchers, len(parents)), np.int64)
+        inbox[self.number], inbox_parents[self.number] = keys, parents
+        self._take(inbox, inbox_parents, len(parents))
+
+    def _take(self, inbox: Words, inbox_parents: npt.NDArray[np.int64], last: int) -> None:
+        taken = 0
+        while taken < last:
+            taken = self._module.receive(
+                self.number, self._searchers, self._tables.stride, taken, last, self._room, *self._kept(),
+                *self._judged(), inbox, inbox_parents,
+            )  # fmt: skip
+            if taken < last:
+                self._grow()
 
     def _kept(self) -> tuple[npt.NDArray[Any], ...]:
-        return self.control, self.states, self.parents, self._table
+        return self.control, self.states, self.parents, self._tables.slots, self._tables.sizes
 
     def _judged(self) -> tuple[npt.NDArray[Any], ...]:
         return self.broken, self._batch, self._work
@@ -140,38 +176,14 @@ class Searcher:
         self.control[Control.SENT :] = 0
 
     def _grow(self) -> None:
-        wanted, load = int(self._capacity * GROWTH), LOAD
-        if self._budget is not None and self._fixed + self._size(wanted, load) > self._budget:
-            wanted, load = self._fitting(self._budget, FULLEST), FULLEST
-        wanted = min(wanted, NUMBERS // self._searchers)
-        if wanted < self._capacity + 4 * self._module.ROOM:
+        tables, old = self._tables, int(self._tables.sizes[self.number])
+        if old == tables.most:
             raise NoRoom
-        self._resize(wanted, load)
-
-    def _size(self, capacity: int, load: float) -> int:
-        return capacity * (8 * self._words + 4) + (int(capacity / load) + 1) * 8
-
-    def _fitting(self, budget: int, load: float) -> int:
-        """How many states a budget has room for."""
-        return int((budget - self._fixed - 8) / (8 * self._words + 4 + 8 / load))
-
-    def _resize(self, capacity: int, load: float) -> None:
-        # The table is made anew from the states; letting go of the old one first keeps the peak low.
-        self._table = np.empty(0, np.int64)
-        try:
-            self.states.resize(capacity * self._words, refcheck=False)
-            self.parents.resize(capacity, refcheck=False)
-            self._table = np.full(int(capacity / load) + 1, -1, np.int64)
-        except MemoryError:
-            raise NoRoom from None
-        self._module.fill(0, self.count, self.states, self._table)
-        self._capacity = capacity
-
-    def trim(self) -> None:
-        """Give back the table and what the states do not fill; the search is over."""
-        self._table = np.empty(0, np.int64)
-        self.states.resize(self.count * self._words, refcheck=False)
-        self.parents.resize(self.count, refcheck=False)
+        size = min(int(old * GROWTH) & -8, tables.most)
+        base = self.number * tables.stride
+        rest = np.empty(8 * (self._module.full_lines(base, old, tables.slots) + 2), np.int64)
+        self._module.enlarge(base, old, size, tables.slots, rest)
+        tables.sizes[self.number] = size
 
 
 Where = tuple[int, int]
@@ -181,32 +193,48 @@ Where = tuple[int, int]
 class Found:
     """The states that a search found, in words, and how it came to each.
 
-    `states[t]` has the states of thread t in the order in which they were found, `layout.words` words each;
+    `keys[t]` has the keys of the states of thread t in the order in which they were found, one a row; `levels[t]`
+    says where each level begins, `expanded[t]` how many of them the search went on from;
     `parents[t]`, for each of them, its parent's number there times the number of threads plus the parent's thread.
     The initial state's is meaningless.
     """
 
     def __init__(self, layout: Layout, searchers: list[Searcher], initial: Where) -> None:
         self.layout = layout
-        self.states = [searcher.states.reshape(-1, layout.words) for searcher in searchers]
-        self.parents = [searcher.parents for searcher in searchers]
+        words = layout.coding.words
+        self.keys = [searcher.states[: searcher.count * words].reshape(-1, words) for searcher in searchers]
+        self.parents = [searcher.parents[: searcher.count] for searcher in searchers]
         self.initial = initial
-        self._levels = [searcher.levels for searcher in searchers]
+        self.levels = [searcher.levels for searcher in searchers]
+        self.expanded = [searcher.expanded for searcher in searchers]
 
     def __len__(self) -> int:
-        return sum(map(len, self.states))
+        return sum(map(len, self.keys))
 
     def __iter__(self) -> Iterator[Snapshot]:
         """Every state as a snapshot, thread by thread, nearest first."""
-        for states in self.states:
-            for words in states:
-                yield self.layout.unpack(words)
+        for thread, keys in enumerate(self.keys):
+            for first in range(0, len(keys), TOGETHER):
+                for words in self.words(thread, first, first + TOGETHER).tolist():
+                    yield self.layout.unpack(words)
+
+    def words(self, thread: int, first: int, last: int) -> Words:
+        """Some of a thread's states in the layout's words, one state a row."""
+        return self.layout.coding.states(self.keys[thread][first:last])
+
+    def state(self, where: Where) -> Snapshot:
+        """A state as a snapshot."""
+        thread, number = where
+        return self.layout.unpack(self.words(thread, number, number + 1)[0].tolist())
 
     def where(self, state: Snapshot) -> Where:
         """Where a state is, by looking at all. Raises KeyError for one that was not found."""
-        words = np.array(self.layout.pack(state), np.int64)
-        for thread, states in enumerate(self.states):
-            (at,) = np.nonzero((states == words).all(axis=1))
+        try:
+            key = np.array(self.layout.coding.key(self.layout.pack(state)), np.int64)
+        except ValueError:
+            raise KeyError(state) from None
+        for thread, keys in enumerate(self.keys):
+            (at,) = np.nonzero((keys == key).all(axis=1))
             if len(at):
                 return thread, int(at[0])
         raise KeyError(state)
@@ -214,17 +242,17 @@ class Found:
     def depth(self, where: Where) -> int:
         """Steps from the initial state, along a shortest way."""
         thread, number = where
-        return int(np.searchsorted(self._levels[thread], number, side="right")) - 1
+        return int(np.searchsorted(self.levels[thread], number, side="right")) - 1
 
     def path(self, where: Where) -> list[Snapshot]:
         """The states on a shortest way to a state, the initial one first."""
         way = [where]
         while where != self.initial:
             thread, number = where
-            number, thread = divmod(int(self.parents[thread][number]), len(self.states))
+            number, thread = divmod(int(self.parents[thread][number]), len(self.keys))
             where = thread, number
             way.append(where)
-        return [self.layout.unpack(self.states[thread][number]) for thread, number in reversed(way)]
+        return [self.state(where) for where in reversed(way)]
 
 
 @attrs.frozen
@@ -253,15 +281,48 @@ def search_states(
     first_only: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Outcome:
-    """Search a compiled system. `max_bytes`: for states, table and exchange; the rest as in `calfsm.explore.search`.
+    """Search a compiled system. `max_bytes`: for states, tables and exchange, three quarters of what is free unless
+    given; the rest as in `calfsm.explore.search`.
 
-    Raises CannotCompile when a variable left its domain: then the states found are not the system's; ValueError for
-    fewer bytes than a search begins with.
+    Raises CannotCompile when a variable left its domain: then the states found are not the system's; TooFewBytes.
     """
-    share = None if max_bytes is None else max_bytes // threads
-    searchers = [Searcher(module, layout, number, threads, share) for number in range(threads)]
+    budget = int(SHARE * free()) if max_bytes is None else max_bytes
+    searchers = _searchers(module, layout, threads, budget)
     with ThreadPoolExecutor(threads) as pool:
-        return _Search(searchers, layout, pool, first_only, progress).run(max_states, max_seconds, max_bytes)
+        return _Search(searchers, layout, pool, first_only, progress).run(max_states, max_seconds, budget)
+
+
+def _searchers(module: ModuleType, layout: Layout, threads: int, max_bytes: int) -> list[Searcher]:
+    capacity, waiting = _capacity(module, layout, threads, max_bytes // threads)
+    tables = Tables(threads, _slots(capacity))
+    return [Searcher(module, layout, number, tables, capacity, waiting) for number in range(threads)]
+
+
+def alone(module: ModuleType, layout: Layout, number: int, searchers: int, max_bytes: int) -> Searcher:
+    """One of several searchers that share no memory. `max_bytes`: for this one. Raises TooFewBytes."""
+    capacity, waiting = _capacity(module, layout, searchers, max_bytes)
+    return Searcher(module, layout, number, Tables(searchers, _slots(capacity), shared=False), capacity, waiting)
+
+
+def _slots(capacity: int) -> int:
+    return int(capacity / FULLEST) + 8 & -8
+
+
+def _capacity(module: ModuleType, layout: Layout, searchers: int, budget: int) -> tuple[int, int]:
+    """How many states one of several searchers has room for, and how many may wait for each other one."""
+    words, room = layout.coding.words, module.ROOM
+    waiting = room
+    if searchers > 1:
+        # An eighth of the budget is for what waits.
+        waiting += min(OUTBOX, budget // 8 // (8 * (words + 1) * searchers))
+    fixed = waiting * 8 * (words + 1) * searchers + room * 8 * (layout.words + 3)
+    a_state = 8 * words + 4 + 8 / FULLEST
+    capacity = min(int((budget - fixed) / a_state), NUMBERS // searchers)
+    if capacity < 4 * room:
+        raise TooFewBytes(
+            f"max_bytes is too little to begin with; give {int(fixed + 4 * room * a_state + 1) * searchers:,} at least"
+        )
+    return capacity, waiting
 
 
 class _Search:
@@ -277,23 +338,19 @@ class _Search:
         self._first_only, self._progress = first_only, progress
         self._began = self._told = time.monotonic()
 
-    def run(self, max_states: int | None, max_seconds: float | None, max_bytes: int | None) -> Outcome:
-        words = self._layout.initial()
-        first = next(searcher for searcher in self._searchers if searcher.owns(words))
-        first.begin(words)
+    def run(self, max_states: int | None, max_seconds: float | None, budget: int) -> Outcome:
+        key = self._layout.coding.key(self._layout.initial())
+        first = next(searcher for searcher in self._searchers if searcher.owns(key))
+        first.begin(key)
         stopped = ""
         try:
             stopped = self._levels(max_states, max_seconds)
         except NoRoom:
-            stopped = (
-                "memory is used up" if max_bytes is None else f"the memory budget of {max_bytes:,} bytes was reached"
-            )
+            stopped = f"the memory budget of {budget:,} bytes was reached"
         seconds, size = time.monotonic() - self._began, sum(searcher.bytes for searcher in self._searchers)
         fired = np.sum([searcher.fired for searcher in self._searchers], axis=0)
         if fired[-1]:
             raise CannotCompile(f"a variable of {self._layout.system.name} leaves its domain at this scope")
-        for searcher in self._searchers:
-            searcher.trim()
         found = Found(self._layout, self._searchers, (first.number, 0))
         stuck = self._nearest(found, [int(searcher.control[Control.STUCK]) for searcher in self._searchers])
         broken = {}
@@ -302,7 +359,7 @@ class _Search:
             if where is not None:
                 broken[index] = where
         counts = [int(count) for count in fired[:-1]]
-        last = [(thread, len(states) - 1) for thread, states in enumerate(found.states) if len(states)]
+        last = [(thread, len(states) - 1) for thread, states in enumerate(found.keys) if len(states)]
         depth = max(map(found.depth, last))
         return Outcome(found, sum(counts), counts, depth, broken, stuck, stopped, seconds, size)
 

@@ -1,5 +1,5 @@
 -- yard: A yard with taps, hoses and one lock. It has something of everything.
--- Written by `calfsm export` from the spec with digest 9ee708969a4e486e.
+-- Written by `calfsm export` from the spec with digest b63802e89e011769.
 --
 -- Rumur's states are those of the system, and the rules that it fires are the calls that are taken in each of them, those
 -- that change nothing included. A state that breaks an invariant is an error, and what follows it is not looked at.

@@ -1,6 +1,6 @@
 /*
  * yard: A yard with taps, hoses and one lock. It has something of everything.
- * Written by `calfsm export` from the spec with digest 9ee708969a4e486e.
+ * Written by `calfsm export` from the spec with digest b63802e89e011769.
  *
  * SPIN stores one state for each state of the system. Its transitions are the calls that are taken in each of them, those
  * that change nothing included, and one for the start. A state that breaks a property has one transition more for each
