@@ -15,6 +15,8 @@ from calfsm.cli import manners, specs
 if TYPE_CHECKING:
     from calfsm.compile.load import Compiled
     from calfsm.engine.system import Profile, System
+    from calfsm.explore.judging import Whole
+    from calfsm.explore.search import Progress
     from calfsm.paths.run import Report
     from calfsm.paths.suite import Suite
 
@@ -23,7 +25,9 @@ HELP = "do all of it: check, build, explore, run the paths, walk, draw"
 
 SUITE_STATES = 60_000
 """How much of a system's states its suite is drawn from; where that is not all of them, the table says so."""
-PLAIN_STATES = 300_000
+QUICK_STATES = 50_000
+"""What is explored before anything is compiled, and all that is explored when it is to be quick."""
+MOST_STATES = 300_000
 """Where the search ends that is not compiled: at some minutes."""
 WALK = {"states": 20_000, "seed": 2026}
 WALK_SCOPE = {
@@ -60,7 +64,9 @@ Say = Callable[[str], None]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which specs, and whether to leave the long searches out."""
     manners.add_paths(parser)
-    parser.add_argument("--quick", action="store_true", help="explore only scopes that take seconds")
+    parser.add_argument(
+        "--quick", action="store_true", help=f"explore the first scope only, and {QUICK_STATES:,} states at most"
+    )
     manners.add_format(parser)
 
 
@@ -86,6 +92,8 @@ def _verified(args: argparse.Namespace) -> int:
         rows = [(_mark(f), f.stage, f.what, f.result, f"{f.seconds:.1f} s") for f in found]
         manners.say(manners.table(("", "stage", "what", "result", "time"), rows))
         words = "everything holds" if held else "not everything holds"
+        if held and any(finding.held is None and finding.stage in ("explore", "liveness") for finding in found):
+            words = "nothing is broken, and not everything was judged"
         manners.say(manners.painted(f"{words}, {time.monotonic() - began:.0f} s", "green" if held else "red", "bold"))
     return manners.HOLDS if held else manners.FAILS
 
@@ -105,10 +113,7 @@ def _stages(args: argparse.Namespace) -> Iterator[Finding]:
     for system in compiled.systems.values():
         for name, scope in _scopes(compiled, system, args.quick):
             with manners.progress() as show:
-                yield _explored(system, name, scope, clock, show)
-        name, scope = next(_scopes(compiled, system, args.quick))
-        with manners.progress() as show:
-            yield _lived(system, name, scope, clock, show)
+                yield from _explored(system, name, scope, args.quick, clock, show)
     yield _machine_paths(compiled, clock)
     for system in compiled.systems.values():
         for profile in _profiles(compiled, system):
@@ -167,65 +172,71 @@ def _scopes(compiled: Compiled, system: System, quick: bool) -> Iterator[tuple[s
     yield from named[:1] if quick else named
 
 
-def _explored(system: System, name: str, scope: dict[str, int], clock: _Watch, show: Say) -> Finding:
-    from calfsm.cli.fast import progress_line
-    from calfsm.explore.compiled import explore_fast
-    from calfsm.explore.search import Verdict
-    from calfsm.explore.systems import story
-
-    fast = importlib.util.find_spec("numba") is not None
-    model, result = explore_fast(
-        system,
-        scope,
-        max_states=None if fast else PLAIN_STATES,
-        progress=lambda now: show(progress_line(f"{system.name} {name}", now)),
-    )
-    size = f"{result.states:,} states, {result.transitions:,} transitions, depth {result.depth}"
-    broken = [prop for prop, verdict in result.verdicts.items() if verdict is Verdict.BROKEN]
-    for prop in broken:
-        show("")
-        manners.note(f"{prop} is broken; a shortest way there:")
-        manners.note("\n".join(str(line) for line in story(model, result.counterexamples[prop])))
-    if result.stuck is not None:
-        broken.append("a state is stuck")
-    held = (
-        f"; {manners.counted(len(result.verdicts), 'property', 'properties')} hold"
-        if not broken
-        else f"; broken: {', '.join(broken)}"
-    )
-    if not result.verdicts and not broken:
-        held = "; there is no `always` to judge"
-    if broken or result.complete:
-        return clock.found("explore", f"{system.name}, {name}", not broken, size + held)
-    return clock.found(
-        "explore", f"{system.name}, {name}", None, f"not finished, {size}; pip install 'calfsm[fast]' for all of it"
-    )
-
-
-def _lived(system: System, name: str, scope: dict[str, int], clock: _Watch, show: Say) -> Finding:
-    """What must happen some day: `eventually` and `home`, at a scope whose whole graph fits in memory."""
-    from calfsm.cli.fast import progress_line
-    from calfsm.explore.judging import explore_whole
+def _explored(
+    system: System, name: str, scope: dict[str, int], quick: bool, clock: _Watch, show: Say
+) -> Iterator[Finding]:
+    """What holds of the states, and of the runs."""
     from calfsm.explore.search import Verdict
     from calfsm.explore.tell import counterexamples, told
 
-    whole = explore_whole(
-        system,
-        scope,
-        progress=lambda now: show(progress_line(f"{system.name} {name}", now)),
-        judging=lambda what: show(f"{system.name} {name}: judging {what}"),
-    )
-    promises = {promise: verdict.verdict for promise, verdict in whole.promises.items()}
+    whole = _searched(system, name, scope, quick, show)
+    result = whole.result
     for found in counterexamples(whole):
-        if found.name in promises:
-            show("")
-            manners.note(told(whole.model, found))
-    size = f"{whole.result.states:,} states"
-    texts = ", ".join(f"{promise} {verdict.text}" for promise, verdict in whole.promises.items())
-    held = None if Verdict.UNDECIDED in promises.values() else True
-    if Verdict.BROKEN in promises.values():
-        held = False
-    return clock.found("liveness", f"{system.name}, {name}", held, f"{size}; {texts or 'nothing is promised'}")
+        show("")
+        manners.note(told(whole.model, found))
+    what = f"{system.name}, {name}"
+    size = f"{result.states:,} states, {result.transitions:,} transitions, depth {result.depth}"
+    broken = [prop for prop, verdict in result.verdicts.items() if verdict is Verdict.BROKEN]
+    broken += ["a state is stuck"] if result.stuck is not None else []
+    if broken:
+        yield clock.found("explore", what, False, f"{size}; broken: {', '.join(broken)}")
+    elif not result.complete:
+        way_out = "leave out --quick" if quick else "pip install 'calfsm[fast]'"
+        yield clock.found("explore", what, None, f"not finished, {size}; {way_out} for all of it")
+    else:
+        count = manners.counted(len(result.verdicts), "property", "properties")
+        judged = f"{count} hold" if result.verdicts else "there is no `always` to judge"
+        yield clock.found("explore", what, True, f"{size}; {judged}")
+    verdicts = {promise.verdict for promise in whole.promises.values()}
+    held = False if Verdict.BROKEN in verdicts else None if Verdict.UNDECIDED in verdicts else True
+    texts = [f"{promise} {verdict.text}" for promise, verdict in whole.promises.items()]
+    if held and len(texts) > 1:
+        texts = [f"{', '.join(whole.promises)} hold"]
+    yield clock.found("liveness", what, held, ", ".join(texts) or "nothing is promised")
+
+
+def _searched(system: System, name: str, scope: dict[str, int], quick: bool, show: Say) -> Whole:
+    """A system, searched whole and judged; by compiled code, if it is at hand or worth compiling."""
+    from calfsm.cli.fast import progress_line
+    from calfsm.explore.compiled import CannotCompile, Layout, cache
+    from calfsm.explore.compiled.whole import explore_whole_fast
+    from calfsm.explore.judging import explore_whole
+    from calfsm.explore.systems import SystemModel
+
+    def progress(now: Progress) -> None:
+        show(progress_line(f"{system.name} {name}", now))
+
+    def judging(what: str) -> None:
+        show(f"{system.name} {name}: {what}")
+
+    def plainly(most: int) -> Whole:
+        # Where it stops, only states are judged.
+        return explore_whole(
+            system, scope, max_states=most, liveness_states=most - 1, progress=progress, judging=judging
+        )
+
+    if importlib.util.find_spec("numba") is None:
+        return plainly(QUICK_STATES if quick else MOST_STATES)
+    try:
+        if not cache.is_kept(Layout(system, SystemModel(system, **scope).engine.params)):
+            # A small system is explored before the compiler is done with it.
+            whole = plainly(QUICK_STATES)
+            if quick or whole.result.complete:
+                return whole
+            judging("compiling")
+        return explore_whole_fast(system, scope, progress=progress, judging=judging)
+    except CannotCompile:
+        return plainly(QUICK_STATES if quick else MOST_STATES)
 
 
 def _machine_paths(compiled: Compiled, clock: _Watch) -> Finding:

@@ -10,7 +10,8 @@ from export_oracles import by_rumur, by_search, by_spin, first_error, with_oracl
 from made_systems import compiled, made_system
 from planting import planted
 
-from calfsm.tables import phase_a
+from calfsm.engine.system import System
+from calfsm.tables import batch, phase_a, recovery, residency
 from calfsm.tables.executor import SYSTEM
 
 pytestmark = with_oracles
@@ -32,12 +33,28 @@ SCOPES = {
 }
 
 
+OTHERS: dict[System, dict[str, int]] = {
+    batch.SYSTEM: {"max_length": 2, "max_restarts": 0},
+    recovery.SYSTEM: {"max_tokens": 1, "max_resets": 1, "max_restarts": 0},
+    residency.SYSTEM: {"max_rejects": 0, "max_resets": 0},
+}
+"""At scopes of some thousand states."""
+
+
 @pytest.mark.parametrize("name", SCOPES)
 def test_the_executor_has_as_many_states_and_transitions(name: str, tmp_path: Path) -> None:
     found = by_search(SYSTEM, SCOPES[name])
     assert found is not None and found.states > 1_000 and not found.broken and not found.stuck
     assert by_spin(SYSTEM, SCOPES[name], tmp_path) == found
     assert by_rumur(SYSTEM, SCOPES[name], tmp_path) == found
+
+
+@pytest.mark.parametrize("system", OTHERS, ids=lambda system: system.name)
+def test_the_systems_beside_it_do_too(system: System, tmp_path: Path) -> None:
+    found = by_search(system, OTHERS[system])
+    assert found is not None and found.states > 1_000 and not found.broken and not found.stuck
+    assert by_spin(system, OTHERS[system], tmp_path) == found
+    assert by_rumur(system, OTHERS[system], tmp_path) == found
 
 
 @pytest.mark.parametrize("fault", FAULTS)

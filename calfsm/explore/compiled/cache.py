@@ -142,5 +142,12 @@ def _run(text: str, path: Path, kept: bool = True) -> ModuleType:
     made = ModuleType(name)
     made.__file__ = str(path)
     sys.modules[name] = made  # numba finds a function's module by name
-    exec(compile(text, str(path) if kept else f"<{name}>", "exec"), made.__dict__)
+    code = compile(text, str(path) if kept else f"<{name}>", "exec")
+    if kept and any(_machine_code(path)):
+        from calfsm.explore.compiled import jit  # numba is there by now
+
+        with jit.reading():
+            exec(code, made.__dict__)
+    else:
+        exec(code, made.__dict__)
     return made

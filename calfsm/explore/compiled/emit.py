@@ -18,8 +18,9 @@ from calfsm.explore.symmetry import Symmetry
 _HEAD = '''"""Successors and properties of one system at one scope. Generated; do not edit."""
 
 import numpy as np
-from numba import njit, uint32, uint64
+from numba import uint32, uint64
 
+from calfsm.explore.compiled.jit import generated as njit
 from calfsm.explore.compiled.prefetch import prefetch
 
 CACHE = {cache}

@@ -1,8 +1,9 @@
-"""Functions on arrays, compiled by numba when they are first called."""
+"""How numba is asked to compile: our functions on arrays, and those of generated text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from numba import njit
@@ -20,3 +21,29 @@ def jit(function: Function) -> Function:
     except RuntimeError:
         kept = njit(function, nogil=True, error_model="numpy")
     return kept
+
+
+_reading = False
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Inside, generated text finds its machine code on the disk."""
+    global _reading
+    _reading = True
+    try:
+        yield
+    finally:
+        _reading = False
+
+
+def generated(signature: str, **options: Any) -> Callable[[Function], Function]:
+    """What generated text calls `njit`.
+
+    Machine code holds all that it calls. So when it is read, functions that only others of the text call (those without
+    a wrapper for Python) need not be: reading them one by one takes most of the time until the first state.
+    """
+    if _reading and options.get("no_cpython_wrapper"):
+        return lambda function: function
+    compiled: Any = njit(signature, **options)
+    return compiled  # type: ignore[no-any-return]

@@ -23,8 +23,9 @@ Question = tuple[Term, tuple[int, ...]]
 _HEAD = '''"""Labelled transitions and conditions of one system at one scope. Generated; do not edit."""
 
 import numpy as np
-from numba import njit, uint32
+from numba import uint32
 
+from calfsm.explore.compiled.jit import generated as njit
 from calfsm.explore.compiled.prefetch import prefetch
 
 CACHE = {cache}
