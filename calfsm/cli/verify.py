@@ -208,8 +208,6 @@ def _explored(
 def _searched(system: System, name: str, scope: dict[str, int], quick: bool, show: Say) -> Whole:
     """A system, searched whole and judged; by compiled code, if it is at hand or worth compiling."""
     from calfsm.cli.fast import progress_line
-    from calfsm.explore.compiled import CannotCompile, Layout, cache
-    from calfsm.explore.compiled.whole import explore_whole_fast
     from calfsm.explore.judging import explore_whole
     from calfsm.explore.systems import SystemModel
 
@@ -227,6 +225,9 @@ def _searched(system: System, name: str, scope: dict[str, int], quick: bool, sho
 
     if importlib.util.find_spec("numba") is None:
         return plainly(QUICK_STATES if quick else MOST_STATES)
+    from calfsm.explore.compiled import CannotCompile, Layout, cache
+    from calfsm.explore.compiled.whole import explore_whole_fast
+
     try:
         if not cache.is_kept(Layout(system, SystemModel(system, **scope).engine.params)):
             # A small system is explored before the compiler is done with it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from acting import at, do
 from planting import original, planted
 
 from calfsm.engine.engine import Engine
@@ -52,20 +53,6 @@ def test_without_further_faults_everything_comes_back_unless_the_device_went_off
 # ---- stories
 
 
-def after(system: System, *calls: str) -> Engine:
-    """The system after some calls, `action` or `action 1` or `action 1 0`."""
-    engine = Engine(system, **system.exploring())
-    do(engine, *calls)
-    return engine
-
-
-def do(engine: Engine, *calls: str) -> None:
-    names = {row.name: [name for name, _ in row.picks] for row in engine.system.actions}
-    for call in calls:
-        action, *picks = call.split()
-        engine.apply(action, **dict(zip(names[action], map(int, picks), strict=True)))
-
-
 def states(engine: Engine, *parts: str) -> list[str]:
     """The state of `ladder`, or of `jobs 1`."""
     return [str(engine.state(name, int(number or 0)).value) for name, _, number in (p.partition(" ") for p in parts)]
@@ -76,7 +63,7 @@ ONE_TOKEN = ("ask 0", "prepare 0", "submit_first 0", "finish 0", "answered 0", "
 
 
 def test_a_lost_notification_is_found_by_the_look_and_nothing_is_reset(system: System) -> None:
-    engine = after(system, *BOTH_OUT, "finish 0", "lose 0", "wait_timeout 0")
+    engine = at(system, *BOTH_OUT, "finish 0", "lose 0", "wait_timeout 0")
     assert not engine.would("timed_out", j=0)
     do(engine, "look_finds 0")
     assert states(engine, "jobs 0", "jobs 1") == ["completing", "submitted"]
@@ -85,7 +72,7 @@ def test_a_lost_notification_is_found_by_the_look_and_nothing_is_reset(system: S
 
 
 def test_only_the_oldest_is_blamed_and_the_other_begins_again_without_having_failed(system: System) -> None:
-    engine = after(system, *BOTH_OUT)
+    engine = at(system, *BOTH_OUT)
     assert not engine.would("wait_timeout", j=1)
     do(engine, "hang 0", "wait_timeout 0", "timed_out 0", "abort 1")
     assert states(engine, "jobs 0", "jobs 1") == ["failed", "waiting"]
@@ -94,21 +81,21 @@ def test_only_the_oldest_is_blamed_and_the_other_begins_again_without_having_fai
 
 
 def test_when_the_older_has_answered_the_younger_can_time_out(system: System) -> None:
-    assert after(system, *BOTH_OUT, "finish 0", "answered 0").would("wait_timeout", j=1)
+    assert at(system, *BOTH_OUT, "finish 0", "answered 0").would("wait_timeout", j=1)
 
 
 HUNG = ("ask 0", "prepare 0", "submit_first 0", "hang 0", "wait_timeout 0", "timed_out 0")
 
 
 def test_a_hung_buffer_comes_back_by_a_device_reset_only(system: System) -> None:
-    engine = after(system, *HUNG, "reset_ccu", "ccu_done", "warmed")
+    engine = at(system, *HUNG, "reset_ccu", "ccu_done", "warmed")
     assert states(engine, "ladder", "buffer 0") == ["ready", "quarantined"]
     do(engine, "hold_timeout 0", "overdue", "reset_board", "board_done", "warmed")
     assert states(engine, "ladder", "buffer 0") == ["ready", "free"]
 
 
 def test_an_overdue_buffer_makes_the_lower_rungs_pointless(system: System) -> None:
-    engine = after(system, *HUNG)
+    engine = at(system, *HUNG)
     assert engine.would("reset_ccu")
     do(engine, "hold_timeout 0", "overdue")
     assert not engine.would("reset_ccu") and engine.would("reset_board")
@@ -124,13 +111,13 @@ def test_an_overdue_buffer_makes_the_lower_rungs_pointless(system: System) -> No
 def test_what_was_accepted_outlives_a_ccu_reset_and_no_other(
     system: System, fault: tuple[str, ...], lane: str, job: dict[str, str]
 ) -> None:
-    engine = after(system, *ONE_TOKEN, "ask 1", "prepare 1", "submit_first 1", *fault)
+    engine = at(system, *ONE_TOKEN, "ask 1", "prepare 1", "submit_first 1", *fault)
     assert states(engine, "ladder", "jobs 0", "lane 0") == ["ready", "waiting", lane]
     assert job.items() <= engine.described()["jobs"][0].items()
 
 
 def test_each_rung_follows_the_one_below_that_failed_and_after_the_last_the_device_is_offline(system: System) -> None:
-    engine = after(system, "ask 0", "prepare 0", "submit_first 0", "exception 0")
+    engine = at(system, "ask 0", "prepare 0", "submit_first 0", "exception 0")
     rungs = ("reset_ccu", "reset_configuration", "reset_board")
     for rung in rungs:
         assert [name for name in (*rungs, "give_up") if engine.would(name)] == [rung]
@@ -142,7 +129,7 @@ def test_each_rung_follows_the_one_below_that_failed_and_after_the_last_the_devi
 
 
 def test_a_rejected_submit_is_rolled_back_and_only_the_next_one_stops_the_device(system: System) -> None:
-    engine = after(system, "ask 0", "ask 1", "prepare 0", "prepare 1", "submit_rejected 0")
+    engine = at(system, "ask 0", "ask 1", "prepare 0", "prepare 1", "submit_rejected 0")
     assert states(engine, "ladder", "jobs 0", "buffer 0") == ["ready", "failed", "free"]
     do(engine, "submit_rejected 1")
     assert states(engine, "ladder") == ["stopped"]
