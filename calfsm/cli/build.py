@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,40 +36,55 @@ def run(args: argparse.Namespace) -> int:
     from calfsm.compile.build import write
 
     compiled = specs.compiled(args.paths, "built")
-    folder = args.into or default_folder()
+    folder = args.into or default_folder(args.paths)
+    # Specs that are named are a part of the project's; what else it has is not theirs to remove.
+    whole = not args.paths or args.into is not None
     if folder is None:
         raise manners.CannotTry(
             "it is not said where the tables go", "name the package: calfsm build --into PACKAGE/tables"
         )
     if args.check:
-        return _report(drifts(compiled, folder), folder, args.format)
+        return _report(drifts(compiled, folder, whole), folder, args.format)
+    texts = _texts(compiled)
     with manners.files_at_hand():
-        touched = write(_texts(compiled), folder)
+        touched = write(texts, folder, whole)
+    written = [path for path in touched if path.name in texts]
+    removed = [path for path in touched if path.name not in texts]
     if args.format == "json":
-        manners.say_json({"folder": str(folder), "written": [str(path) for path in touched]})
-    for path in touched if args.format == "text" else ():
-        manners.say(str(path))
-    manners.note(f"{manners.counted(len(touched), 'module')} written")
+        manners.say_json(
+            {"folder": str(folder), "written": list(map(str, written)), "removed": list(map(str, removed))}
+        )
+    else:
+        for path in written:
+            manners.say(str(path))
+        for path in removed:
+            manners.say(f"{path} (removed)")
+    manners.note(
+        f"{manners.counted(len(written), 'module')} written" + (f", {len(removed)} removed" if removed else "")
+    )
     return manners.HOLDS
 
 
-def default_folder() -> Path | None:
-    """Where the project keeps its tables: `calfsm/tables` beside its specs; of those that ship, the installed ones."""
+def default_folder(paths: Sequence[Path] = ()) -> Path | None:
+    """Where the project keeps its tables: `calfsm/tables` beside its specs; of those that ship, the installed ones.
+
+    None where that is not said: `paths` are somebody's own specs, outside of a project.
+    """
     import calfsm
 
     own = manners.project_specs()
     if own is None:
-        return Path(calfsm.__file__).parent / "tables"
+        return None if paths else Path(calfsm.__file__).parent / "tables"
     folder = own.parent / "calfsm" / "tables"
     return manners.shortest(folder) if folder.is_dir() else None
 
 
-def drifts(compiled: Compiled, folder: Path) -> list[Drift]:
-    """What in `folder` is not what the specs say."""
+def drifts(compiled: Compiled, folder: Path, whole: bool = True) -> list[Drift]:
+    """What in `folder` is not what the specs say. `whole`: whether they are all that it is made from."""
     from calfsm.compile.build import drift
 
     with manners.files_at_hand():
-        return drift(_texts(compiled), folder)
+        return drift(_texts(compiled), folder, whole)
 
 
 def _texts(compiled: Compiled) -> dict[str, str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
@@ -27,6 +28,8 @@ SUITE_STATES = 60_000
 """How much of a system's states its suite is drawn from; where that is not all of them, the table says so."""
 QUICK_STATES = 50_000
 """What is explored before anything is compiled, and all that is explored when it is to be quick."""
+NAMED = 3
+"""Stale modules that are named."""
 MOST_STATES = 300_000
 """Where the search ends that is not compiled: at some minutes."""
 WALK = {"states": 20_000, "seed": 2026}
@@ -68,6 +71,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--quick", action="store_true", help=f"explore the first scope only, and {QUICK_STATES:,} states at most"
     )
     manners.add_format(parser)
+    parser.epilog = """
+exit codes: 0 nothing is broken (what was not judged is marked --); 1 something is; 2 it could not begin.
+"""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -109,7 +115,7 @@ def _stages(args: argparse.Namespace) -> Iterator[Finding]:
     yield clock.found(
         "check", _listed(compiled), True, f"no errors, {manners.counted(len(compiled.findings), 'warning')}"
     )
-    yield _built(compiled, clock)
+    yield _built(compiled, args.paths, clock)
     for system in compiled.systems.values():
         for name, scope in _scopes(compiled, system, args.quick):
             with manners.progress() as show:
@@ -148,15 +154,16 @@ def _listed(compiled: Compiled) -> str:
     )
 
 
-def _built(compiled: Compiled, clock: _Watch) -> Finding:
+def _built(compiled: Compiled, paths: Sequence[Path], clock: _Watch) -> Finding:
     from calfsm.cli import build
 
-    folder = build.default_folder()
+    folder = build.default_folder(paths)
     if folder is None:
         return clock.found("build", "tables", None, "this project keeps no tables")
-    stale = build.drifts(compiled, folder)
+    stale = build.drifts(compiled, folder, whole=not paths)
     if stale:
-        names = ", ".join(f"{item.path.name} {item.kind}" for item in stale)
+        names = ", ".join(f"{item.path.name} {item.kind}" for item in stale[:NAMED])
+        names += f" and {len(stale) - NAMED} more" if len(stale) > NAMED else ""
         return clock.found("build", str(folder), False, f"{names}: run `calfsm build`")
     return clock.found("build", str(folder), True, "fresh")
 
@@ -312,7 +319,8 @@ def _walked(system: System, clock: _Watch, show: Say) -> Finding:
     never = [row.name for index, row in enumerate(system.actions) if index not in walked.taken]
     size = f"{walked.states:,} states, depth {walked.depth}, {len(walked.taken)} of {len(system.actions)} actions"
     missed = f"; never taken: {', '.join(never)}" if 0 < len(never) <= 3 else ""
-    return clock.found("properties", what, True, f"{size}, at a scope too large to search; nothing broken{missed}")
+    at = "the scope that was searched" if scope == known else "a scope too large to search"
+    return clock.found("properties", what, True, f"{size}, at {at}; nothing broken{missed}")
 
 
 def _drawn(compiled: Compiled, clock: _Watch) -> Finding:

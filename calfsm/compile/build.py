@@ -36,8 +36,8 @@ def modules(compiled: Compiled) -> dict[str, str]:
     return texts
 
 
-def drift(texts: Mapping[str, str], folder: Path) -> list[Drift]:
-    """What in `folder` differs from `texts`: stale, missing, or generated from a spec that is gone."""
+def drift(texts: Mapping[str, str], folder: Path, whole: bool = True) -> list[Drift]:
+    """What in `folder` differs from `texts`: stale, missing or, if they are the whole of it, of a spec that is gone."""
     found = []
     for name, text in texts.items():
         path = folder / name
@@ -51,7 +51,7 @@ def drift(texts: Mapping[str, str], folder: Path) -> list[Drift]:
                 lineterm="",
             )
             found.append(Drift(path, "missing" if old is None else "stale", "\n".join(lines)))
-    found += [Drift(path, "left over", "") for path in leftovers(texts, folder)]
+    found += [Drift(path, "left over", "") for path in (leftovers(texts, folder) if whole else ())]
     return found
 
 
@@ -62,13 +62,13 @@ def leftovers(texts: Mapping[str, str], folder: Path) -> list[Path]:
     ]
 
 
-def write(texts: Mapping[str, str], folder: Path) -> list[Path]:
-    """Write what differs and remove leftovers. Returns what was touched.
+def write(texts: Mapping[str, str], folder: Path, whole: bool = True) -> list[Path]:
+    """Write what differs and, if the texts are the whole of it, remove leftovers. Returns what was touched.
 
     Each file appears whole or not at all, and none before all could be written.
     """
     stale = {folder / name: text for name, text in texts.items() if _text(folder / name) != text}
-    gone = leftovers(texts, folder)
+    gone = leftovers(texts, folder) if whole else []
     _replace_all(stale)
     for path in gone:
         path.unlink()

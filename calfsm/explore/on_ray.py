@@ -7,6 +7,7 @@ counts only. It pays where one machine's memory does not hold the states: see `d
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,7 @@ from calfsm.explore.search import Progress
 from calfsm.explore.systems import SystemModel
 from calfsm.explore.walk import Walk, Walker
 
+KNOCK_SECONDS = 5
 AHEAD = 2
 """Walks that are under way, for each processor."""
 
@@ -38,6 +40,7 @@ def cluster(workers: int | None = None, address: str | None = None) -> Iterator[
         import ray
     except ImportError as error:
         raise CannotSpread("Ray is not installed: pip install 'calfsm[ray]'") from error
+    _knock(address)
     if ray.is_initialized():
         yield ray
         return
@@ -50,6 +53,17 @@ def cluster(workers: int | None = None, address: str | None = None) -> Iterator[
         yield ray
     finally:
         ray.shutdown()
+
+
+def _knock(address: str | None) -> None:
+    """Whether anybody is at an address of a host and a port: Ray itself would try for minutes. Raises CannotSpread."""
+    host, _, port = (address or "").rpartition(":")
+    if not host or "//" in host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise CannotSpread(f"Ray cannot be reached at {address}: {error}") from None
 
 
 class _Actors:

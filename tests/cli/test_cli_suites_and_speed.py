@@ -35,6 +35,33 @@ def test_build_writes_modules_that_are_fresh_until_a_spec_changes(calfsm, kiosk)
     assert "stale" in outcome.out and "\n+" in outcome.out and "\n-" in outcome.out
 
 
+def test_named_specs_outside_of_a_project_are_not_built_into_the_tables_that_ship(calfsm, nowhere):
+    for name, text in texts().items():
+        (nowhere / name).write_text(text, "utf-8")
+    outcome = calfsm("build", ".")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "name the package: calfsm build --into PACKAGE/tables" in outcome.err
+    verified = json.loads(calfsm("verify", ".", "--quick", "--format", "json").out)
+    (built,) = [stage for stage in verified["stages"] if stage["stage"] == "build"]
+    assert (built["held"], built["result"]) == (None, "this project keeps no tables")
+    assert verified["held"]
+
+
+def test_a_part_of_a_projects_specs_removes_no_other_table(calfsm, kiosk):
+    folder = kiosk / "calfsm" / "tables"
+    folder.mkdir(parents=True)
+    assert calfsm("build").code == 0
+    before = sorted(folder.iterdir())
+    machine = next((kiosk / "specs" / "machines").glob("*.yaml"))
+    assert calfsm("build", machine).code == 0
+    assert sorted(folder.iterdir()) == before
+    assert calfsm("build", machine, "--check").code == 0
+    machine.rename(machine.with_name("elsewhere.txt"))
+    (kiosk / "specs" / "systems" / "kiosk.yaml").unlink()
+    outcome = calfsm("build")
+    assert outcome.code == 0 and f"{machine.stem}.py (removed)" in outcome.out and "2 removed" in outcome.err
+
+
 def test_build_without_a_place_for_its_tables_cannot_be_tried(calfsm, kiosk):
     outcome = calfsm("build")
     assert (outcome.code, outcome.out) == (2, "")
@@ -107,6 +134,9 @@ def test_the_fast_search_takes_threads_and_a_memory_budget(calfsm, kiosk):
     little = calfsm("explore", "--fast", "--max-bytes", "1k")
     assert (little.code, little.out) == (2, "")
     assert "--max-bytes is too little to begin with; give " in little.err and "or leave it out" in little.err
+    many = calfsm("explore", "--fast", "--threads", 100_000)
+    assert (many.code, many.out) == (2, "")
+    assert "there is too little memory for 100,000 threads\n  give fewer --threads" in many.err
     for option in (("--threads", 2), ("--max-bytes", "4G")):
         plain = calfsm("explore", *option)
         assert (plain.code, plain.out) == (2, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import Iterator
 
@@ -64,6 +65,14 @@ def test_without_ray_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(CannotSpread, match=r"Ray is not installed: pip install 'calfsm\[ray\]'"):
         explore_on_ray(SYSTEM, ONE_OF_EACH)
+
+
+def test_where_no_cluster_is_it_says_so_at_once() -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{nobody.getsockname()[1]}"
+        with pytest.raises(CannotSpread, match=f"Ray cannot be reached at {address}: "), cluster(address=address):
+            pass
 
 
 def test_without_numba_it_says_how_to_install_that(monkeypatch: pytest.MonkeyPatch) -> None:
