@@ -45,7 +45,8 @@ def _parsed(option: str, text: str, spec: SystemSpec, compiled: Compiled) -> Exp
     try:
         expression = parse(text)
     except ExpressionError as error:
-        raise manners.CannotTry(f"{option} `{text}`: {error.message}", error.fix) from None
+        at = f"{option} `{text}`, column {error.offset + 1}"
+        raise manners.CannotTry(f"{at}: {error.message}", error.fix) from None
     for problem in judge(expression, SystemScope(spec, compiled.machine_specs), BOOL):
         because = f"; {problem.because}" if problem.because else ""
         raise manners.CannotTry(f"{option} `{text}`: {problem.message}{because}", problem.fix)

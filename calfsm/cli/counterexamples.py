@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,10 +55,17 @@ def suite_of(model: SystemModel, found: Counterexample) -> Suite:
     return Suite(system.name, "system", system.digest, dict(model.engine.params), start, {}, (), (case,))
 
 
-def write(texts: Mapping[str, str], folder: Path) -> None:
-    """Write files into a folder; none is replaced before all of them are written. Raises CannotTry."""
+def make(folder: Path) -> None:
+    """Make a folder, unless it is there, and see that files can be made in it. Raises CannotTry."""
     with manners.files_at_hand():
         folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+
+
+def write(texts: Mapping[str, str], folder: Path) -> None:
+    """Write files into a folder that is there; none is replaced before all of them are written. Raises CannotTry."""
+    with manners.files_at_hand():
         drafts = {name: folder / f".{name}.new" for name in texts}
         try:
             for name, draft in drafts.items():

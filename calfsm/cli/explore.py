@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from calfsm.cli import fast, manners, reduction, specs, spread, what_if
+from calfsm.cli import counterexamples, fast, manners, reduction, specs, spread, what_if
 from calfsm.cli.fast import progress_line
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="judge `eventually`, `home` and what comes back, however many states there are, or leave them out",
     )
     folder = parser.add_argument(
-        "--counterexamples", type=Path, metavar="DIR", help="write each there: a story, diagrams, a suite and a test"
+        "--counterexamples", type=_folder, metavar="DIR", help="write each there: a story, diagrams, a suite and a test"
     )
     folder.complete = manners.FOLDERS  # type: ignore[attr-defined]
     parser.add_argument(
@@ -60,6 +60,12 @@ walks can only break it.
 exit codes: 0 every property holds; 1 one is broken, or a state is stuck; 2 not decided: the search was stopped, there
 were too many states to judge all, or it could not begin.
 """
+
+
+def _folder(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("a folder without a name cannot be written to; `.` is the current one")
+    return Path(text)
 
 
 @attrs.frozen
@@ -91,6 +97,8 @@ def run(args: argparse.Namespace) -> int:
     fast.check(args)
     spread.check(args)
     tasks = _wanted(args)
+    if args.counterexamples is not None:
+        counterexamples.make(args.counterexamples)
     for task in tasks:
         done = _searched(task, args)
         codes.append(_code(done.whole))
@@ -107,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
 def _searched(task: _Task, args: argparse.Namespace) -> _Done:
     from calfsm.explore.judging import LIVENESS_STATES, explore_whole
     from calfsm.explore.reduced import explore_reduced
-    from calfsm.explore.tell import counterexamples
+    from calfsm.explore.tell import counterexamples as found
     from calfsm.explore.vacuity import remarks
     from calfsm.explore.what_if import states_only
 
@@ -141,7 +149,7 @@ def _searched(task: _Task, args: argparse.Namespace) -> _Done:
         if whole.result.complete and whole.seen is not None and not what_if.asked(args):
             show(f"{name}: looking for what was never put to the test")
             said = [(remark.about, remark.what) for remark in remarks(whole)]
-    return _Done(task, bent, whole, said, counterexamples(whole), loads)
+    return _Done(task, bent, whole, said, found(whole), loads)
 
 
 def _wanted(args: argparse.Namespace) -> list[_Task]:
@@ -176,9 +184,8 @@ def _wanted(args: argparse.Namespace) -> list[_Task]:
             "what begins elsewhere cannot be replayed where actions are missing",
             "leave out --counterexamples, or --from, or --without and --only",
         )
-    return [
-        _Task(system, specs.fitting(system, {**chosen, **args.scope}), compiled, files) for system in systems.values()
-    ]
+    scopes = specs.fitting_all(systems, {**chosen, **args.scope})
+    return [_Task(system, scopes[name], compiled, files) for name, system in systems.items()]
 
 
 def _code(whole: Whole) -> int:
@@ -188,16 +195,15 @@ def _code(whole: Whole) -> int:
 
 
 def _write(done: _Done, folder: Path, prefix: str) -> None:
-    from calfsm.cli.counterexamples import files, write
     from calfsm.explore.tell import preceded
 
     texts: dict[str, str] = {}
     for found in done.counterexamples:
         whole_way = preceded(found, done.bent.way) if done.bent.way is not None else found
         name = f"{prefix}{found.name}"
-        texts |= files(done.whole.model, whole_way, name, done.task.files, folder, done.bent.code)
+        texts |= counterexamples.files(done.whole.model, whole_way, name, done.task.files, folder, done.bent.code)
     if texts:
-        write(texts, folder)
+        counterexamples.write(texts, folder)
         manners.note(f"{manners.counted(len(texts), 'file')} written to {folder}")
     else:
         manners.note("nothing is broken; no file is written")
@@ -252,8 +258,8 @@ def _tell(done: _Done) -> None:
     if done.bent.text:
         manners.say(manners.painted(f"what if: {done.bent.text}", "yellow"))
     manners.say(
-        f"{result.states:,} states, {result.transitions:,} transitions, depth {result.depth}, {result.seconds:.1f} s"
-        + (fast.speed(result) if not isinstance(result, Result) else "")
+        f"{manners.counted(result.states, 'state')}, {manners.counted(result.transitions, 'transition')}, "
+        f"depth {result.depth}, {result.seconds:.1f} s" + (fast.speed(result) if not isinstance(result, Result) else "")
     )
     for line in (*reduction.lines(whole.symmetry, whole.stands_for), *spread.lines(done.loads)):
         manners.say(line)

@@ -11,6 +11,7 @@ from calfsm.cli import manners, specs
 if TYPE_CHECKING:
     from calfsm.engine.system import System
     from calfsm.explore.compiled import FastResult
+    from calfsm.explore.compiled.search import TooFewBytes
     from calfsm.explore.judging import Whole
     from calfsm.explore.search import Progress
 
@@ -72,9 +73,19 @@ def explored(system: System, scope: Mapping[str, int], args: argparse.Namespace,
             judging=lambda what: show(f"{system.name}: {what}"),
         )
     except TooFewBytes as error:
-        raise manners.CannotTry(str(error).replace("max_bytes", "--max-bytes"), "or leave it out") from None
+        raise too_little(error, args) from None
     except CannotCompile as error:
         raise manners.CannotTry(f"{system.name} cannot be compiled: {error}", "leave --fast out") from None
+
+
+def too_little(error: TooFewBytes, args: argparse.Namespace) -> manners.CannotTry:
+    """What to say of a search, on threads or on workers, whose memory does not allow for a beginning."""
+    if args.max_bytes is not None:
+        return manners.CannotTry(str(error).replace("max_bytes", "--max-bytes"), "or leave it out")
+    many = manners.counted(args.workers or 2, "worker") if args.on else manners.counted(args.threads or 1, "thread")
+    return manners.CannotTry(
+        f"there is too little memory for {many}", f"give fewer --{'workers' if args.on else 'threads'}, or free some"
+    )
 
 
 def speed(result: FastResult) -> str:

@@ -132,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
         chosen = [_choice(model, text) for text in _names(args.project)] or _everything(model)
         given = dict(zip([name for name, _ in asked], map(model.condition, terms), strict=True))
         shown = _projection(model, graph, chosen, given, args)
-    drawn = _Drawn(system, scope, result, shown, args.project or "all parts", _only(args), args.most)
+    drawn = _Drawn(system, scope, result, shown, ",".join(_names(args.project)) or "all parts", _only(args), args.most)
     _put(_TEXTS[form](drawn, args), args.into)
     if args.into is not None:
         manners.note(f"{args.into}: {'; '.join(drawn.said[1:])}")
@@ -190,7 +190,7 @@ def _searched(
 
 
 def _names(text: str | None) -> list[str]:
-    return [name.strip() for name in (text or "").split(",") if name.strip()]
+    return list(dict.fromkeys(name.strip() for name in (text or "").split(",") if name.strip()))
 
 
 def _everything(model: SystemModel) -> list[Chosen]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,12 +41,11 @@ def run(args: argparse.Namespace) -> int:
     from calfsm.paths.suite import dump
 
     compiled = specs.compiled(args.paths, "covered")
-    for system in compiled.systems.values():
-        specs.fitting(system, args.scope)
+    scopes = specs.fitting_all(compiled.systems, args.scope)
     with manners.progress() as show:
         suites = []
         try:
-            for suite in generated(compiled, args.scope, args.max_states):
+            for suite in generated(compiled, args.scope, scopes, args.max_states):
                 show(f"{suite.name}: {suite.steps:,} steps")
                 suites.append(suite)
         except ValueError as error:
@@ -81,15 +80,17 @@ def run(args: argparse.Namespace) -> int:
     return manners.NOT_TRIED if args.max_states else manners.FAILS
 
 
-def generated(compiled: Compiled, scope: dict[str, int], max_states: int | None) -> Iterator[Suite]:
-    """A suite for every machine and every system."""
+def generated(
+    compiled: Compiled, scope: Mapping[str, int], scopes: Mapping[str, dict[str, int]], max_states: int | None
+) -> Iterator[Suite]:
+    """A suite for every machine, at what it knows of `scope`, and for every system, at its own of `scopes`."""
     from calfsm.paths.generate import machine_suite, system_suite
 
     for table in compiled.tables.values():
         known = {row.name for row in table.params}
         yield machine_suite(table, **{name: value for name, value in scope.items() if name in known})
-    for system in compiled.systems.values():
-        yield system_suite(system, specs.fitting(system, scope), max_states=max_states)
+    for name, system in compiled.systems.items():
+        yield system_suite(system, scopes[name], max_states=max_states)
 
 
 def coverage(suites: list[Suite]) -> str:

@@ -185,7 +185,8 @@ def _matter(each: _Done) -> list[str]:
     failure, said = each.replay.failure, []
     for found in each.broken:
         assert each.model is not None
-        where = f"after step {len(found.trace.steps)}" if found.kind == "always" else "on this way"
+        after = f"after step {len(found.trace.steps)}" if found.trace.steps else "where it begins"
+        where = after if found.kind == "always" else "on this way"
         said.append(manners.painted(f"{found.name} is broken {where}:", "red", "bold"))
         said += [f"  {text.removesuffix(':')}" for text in ending(each.model, found)]
         if found.cycle:

@@ -116,6 +116,25 @@ def fitting(system: System, chosen: Mapping[str, int]) -> dict[str, int]:
     return {**values, **chosen}
 
 
+def fitting_all(systems: Mapping[str, System], chosen: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """All parameters of a search of each of `systems`, by its name; each takes what it knows of `chosen`.
+
+    Raises CannotTry for a parameter that none of them has.
+    """
+    from calfsm.spec.findings import nearest
+
+    if len(systems) == 1:
+        return {name: fitting(system, chosen) for name, system in systems.items()}
+    values = {name: system.exploring() for name, system in systems.items()}
+    known = dict.fromkeys(parameter for own in values.values() for parameter in own)
+    for parameter in chosen:
+        if systems and parameter not in known:
+            raise manners.CannotTry(f"no system has a parameter `{parameter}`", nearest(parameter, known))
+    return {
+        name: {parameter: chosen.get(parameter, own[parameter]) for parameter in own} for name, own in values.items()
+    }
+
+
 def shown_scope(values: Mapping[str, int]) -> str:
     """`jobs=2, buffers=2`."""
     return ", ".join(f"{name}={value}" for name, value in values.items())

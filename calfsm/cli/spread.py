@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from calfsm.cli import manners, specs
-from calfsm.cli.fast import progress_line
+from calfsm.cli.fast import progress_line, too_little
 
 if TYPE_CHECKING:
     from calfsm.engine.system import System
@@ -71,6 +71,7 @@ def check(args: argparse.Namespace) -> None:
 def explored(system: System, scope: Mapping[str, int], args: argparse.Namespace, show: Callable[[str], None]) -> Spread:
     """Search a system on Ray. Raises CannotTry."""
     from calfsm.explore.compiled import CannotCompile
+    from calfsm.explore.compiled.search import TooFewBytes
     from calfsm.explore.judging import Whole, undecided
     from calfsm.explore.on_ray import CannotSpread, explore_on_ray
 
@@ -87,6 +88,8 @@ def explored(system: System, scope: Mapping[str, int], args: argparse.Namespace,
             max_bytes=args.max_bytes,
             progress=lambda now: show(progress_line(system.name, now)),
         )
+    except TooFewBytes as error:
+        raise too_little(error, args) from None
     except CannotCompile as error:
         raise manners.CannotTry(f"{system.name} cannot be compiled: {error}", "leave --on out") from None
     except CannotSpread as error:

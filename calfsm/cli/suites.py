@@ -56,13 +56,16 @@ def whose(suite: Suite, compiled: Compiled, path: Path) -> System | Table:
 def _stranger(step: SuiteStep, of: System | Table) -> str:
     """What is unknown about a step; empty when nothing is."""
     from calfsm.engine.steps import argument_names
-    from calfsm.engine.system import System
+    from calfsm.engine.system import ActionRow, System
 
-    if not isinstance(of, System):
-        return "" if step.do in [row.name for row in of.events] else f"{of.name} has no event `{step.do}`"
-    row = next((row for row in of.actions if row.name == step.do), None)
+    rows, what = (of.actions, "action") if isinstance(of, System) else (of.events, "event")
+    row = next((row for row in rows if row.name == step.do), None)
     if row is None:
-        return f"{of.name} has no action `{step.do}`"
+        return f"{of.name} has no {what} `{step.do}`"
+    if step.by and step.by != row.by:
+        return f"{step.do} is done by {row.by}, not {step.by}"
+    if not isinstance(row, ActionRow):
+        return ""
     wanted = argument_names(row)
     if set(wanted) != set(step.arguments):
         return f"{step.do} takes {', '.join(wanted) or 'nothing'}, not {', '.join(step.arguments) or 'nothing'}"

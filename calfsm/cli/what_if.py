@@ -14,11 +14,12 @@ from calfsm.cli.conditions import conditions
 
 if TYPE_CHECKING:
     from calfsm.compile.load import Compiled
+    from calfsm.engine.code import Term
     from calfsm.engine.engine import Snapshot
     from calfsm.engine.system import System
     from calfsm.explore.search import Trace
     from calfsm.explore.systems import Call
-    from calfsm.explore.what_if import WhatIf
+    from calfsm.explore.what_if import BentModel, WhatIf
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,9 +68,10 @@ def suite_scope(args: argparse.Namespace) -> Mapping[str, int]:
 
 def bent(args: argparse.Namespace, compiled: Compiled, system: System, scope: Mapping[str, int]) -> Bent:
     """The system and the search that are asked for. Raises CannotTry."""
-    from calfsm.explore.what_if import WhatIf, only, without
+    from calfsm.explore.what_if import BentModel, WhatIf, only, without
 
     texts, code, changed, held, way = [], "SYSTEM", system, None, None
+    terms: list[Term] = []
     if args.start is not None:
         way = _way(args.start, compiled, system, scope)
         texts.append(f"begun where {args.start} ends")
@@ -86,9 +88,11 @@ def bent(args: argparse.Namespace, compiled: Compiled, system: System, scope: Ma
         sources = [source.strip() for source in args.only.split(",") if source.strip()]
         _known(sources, sorted({row.by for row in system.actions}), f"source of an action of {system.name}")
         changed, code = only(changed, sources), f"only({code}, {sources!r})"
-        texts.append(f"only {', '.join(sources) or 'nobody'} acting")
+        texts.append(f"only {', '.join(sources)} acting" if sources else "nobody acting")
     start = way.end if way is not None else None
     what_if = WhatIf(start, held) if start is not None or held is not None else None
+    for text, term in zip(args.fix, terms, strict=True):
+        _holds_at_first(text, BentModel(changed, WhatIf(start, term), **scope))
     return Bent(changed, what_if, "; ".join(texts), code if code != "SYSTEM" else "", way)
 
 
@@ -98,6 +102,15 @@ def _known(names: Iterable[str], known: list[str], what: str) -> None:
     for name in names:
         if name not in known:
             raise manners.CannotTry(f"`{name}` is no {what}", nearest(name, known))
+
+
+def _holds_at_first(text: str, model: BentModel) -> None:
+    """Refuse what would end the search in its first state. Raises CannotTry."""
+    if not all(map(model.go_on, model.initial())):
+        raise manners.CannotTry(
+            f"`--fix {text}` does not hold where the search begins",
+            "write what holds there, or begin elsewhere with --from",
+        )
 
 
 # ---- where to begin

@@ -62,9 +62,11 @@ def preceded(found: Counterexample, way: Trace[Snapshot, Call]) -> Counterexampl
 
 
 def headline(found: Counterexample) -> str:
-    """What is broken, up to the colon that the story follows."""
+    """What is broken, up to the colon that the story follows; without a step in it, that it is so from the first."""
     picked = ", ".join(f"{name}={value}" for name, value in found.picks.items())
     whom = f" for {picked}" if picked else ""
+    if not found.trace.steps:
+        return _headline_at_once(found.kind, whom)
     match found.kind:
         case "always":
             return "is broken; a shortest way there:"
@@ -75,6 +77,19 @@ def headline(found: Counterexample) -> str:
         case "home":
             return "cannot be reached again without the client; a shortest way to where that is so:"
     return "a state in which nothing can happen; a shortest way there:"
+
+
+def _headline_at_once(kind: str, whom: str) -> str:
+    match kind:
+        case "always":
+            return "is broken where it begins:"
+        case "eventually":
+            return f"is broken{whom} where it begins: it may wait for ever:"
+        case "home" if whom:
+            return f"is broken{whom} where it begins: it cannot be free again without the client:"
+        case "home":
+            return "cannot be reached again without the client from where it begins:"
+    return "nothing can happen where it begins:"
 
 
 def stories(model: SystemModel, found: Counterexample) -> tuple[Told, Told]:
@@ -91,7 +106,8 @@ def ending(model: SystemModel, found: Counterexample) -> list[str]:
             return [*fate(model, found.name, found.trace), *_conjuncts(model, found)]
         case "eventually":
             row = next(row for row in model.system.eventually if row.name == found.name)
-            waits = f"it has waited since step {found.since} (`{row.source.text}`) for `{row.target.text}`"
+            since = f"step {found.since}" if found.since else "the beginning"
+            waits = f"it has waited since {since} (`{row.source.text}`) for `{row.target.text}`"
             return [waits, _standing(model, found)]
         case "home":
             where = [
@@ -165,7 +181,8 @@ def _standing(model: SystemModel, found: Counterexample) -> str:
     if found.kind == "eventually" and not found.cycle:
         by = sorted({model.system.actions[call[0]].by for call in calls})
         names = dict.fromkeys(model.system.actions[call[0]].name for call in calls)
-        return f"standstill: only {', '.join(names)} can happen, and {' and '.join(by)} may stay away for ever"
+        who = " and ".join(filter(None, (", ".join(by[:-1]), by[-1])))
+        return f"standstill: only {', '.join(names)} can happen, and {who} may stay away for ever"
     if found.kind == "eventually":
         where = "somewhere not possible"
         if model.system.strongly_fair:

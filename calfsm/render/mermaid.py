@@ -74,16 +74,18 @@ def _is_harmless(character: str, after: str) -> bool:
 
 
 def sequence_mermaid(shown: Interaction) -> str:
-    """A run as a sequence diagram: who speaks, and which instances move."""
+    """A run as a sequence diagram: who speaks, and which instances move. One without a step has its title instead."""
     names = [life.name for life in shown.lifelines]
     lines = ["sequenceDiagram"]
+    if not shown.lines:
+        lines.append(f"  title {escaped(shown.title)}")
     lines += [f"  actor {speaker} as {escaped(speaker)}" for speaker in shown.speakers]
     lines += [f"  participant p{number} as {escaped(name)}" for number, name in enumerate(names)]
     lines += [f"  {message}" for message in _messages(shown.steps, names)]
     if shown.cycle:
         lines += ["  loop for ever", *(f"    {message}" for message in _messages(shown.cycle, names)), "  end"]
-    if shown.speakers:
-        lines += [f"  note over {shown.speakers[0]}: {escaped(text)}" for text in shown.ending]
+    for beside in (*shown.speakers, *(["p0"] if names else []))[:1]:
+        lines += [f"  note over {beside}: {escaped(text)}" for text in shown.ending]
     return "\n".join(lines) + "\n"
 
 

@@ -120,7 +120,11 @@ Expression = Number | Truth | Path | Within | Not | Both | Compare | Arithmetic 
 _COMPARISONS: dict[type, str] = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _ARITHMETIC: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%"}
 _MEANT = {"=": "write `==`", "&": "write `and`", "|": "write `or`", "!": "write `not`, or `!=`"}
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
 _AGGREGATES = ("count", "all", "any")
+_LANGUAGE = (
+    "use names, integers, `and or not`, comparisons, `+ - * // %`, `is`, `in {…}`, and count, all, any over a part"
+)
 
 
 def parse(text: str) -> Expression:
@@ -150,7 +154,10 @@ def _unreadable(source: str, error: SyntaxError) -> ExpressionError:
     message = f"cannot read `{text if len(text) <= 60 else text[:57] + '…'}`"
     if not 0 <= at < len(text):
         return ExpressionError(message, shift + len(text), "finish it: something is missing at its end")
-    return ExpressionError(message, shift + at, _MEANT.get(text[at], ""))
+    closing = _CLOSING.get(text[at], "")
+    if closing and text.count(text[at]) > text.count(closing):
+        return ExpressionError(message, shift + at, f"close it with `{closing}`")
+    return ExpressionError(message, shift + at, _MEANT.get(text[at], _LANGUAGE))
 
 
 class _Reader:
@@ -224,7 +231,7 @@ class _Reader:
         return parts[0] if len(parts) == 1 else Both("and", tuple(parts), self._at(node))
 
     def _within(self, left: ast.expr, words: list[ast.expr], negated: bool, node: ast.Compare) -> Within:
-        if not isinstance(left, ast.Name | ast.Attribute):
+        if not isinstance(left, ast.Name | ast.Attribute | ast.Subscript):
             raise ExpressionError(
                 "the left of `is` and `in` is the name of an instance", self._at(left), "write `NAME is STATE`"
             )
@@ -237,6 +244,8 @@ class _Reader:
                     "write `NAME is STATE` or `NAME in {STATE, STATE}`",
                 )
             members.append(word.id)
+        if isinstance(left, ast.Subscript):
+            raise self._single(left, text_of(Within(Path("x"), tuple(members), negated)))
         return Within(self._path(left), tuple(members), negated, self._at(node))
 
     def _aggregate(self, kind: str, loop: ast.GeneratorExp, at: int, depth: int) -> Aggregate:
@@ -268,13 +277,22 @@ class _Reader:
         return len(self._text[: node.col_offset].decode()) + self._shift
 
     def _refusal(self, node: ast.expr) -> ExpressionError:
-        text = self._text[node.col_offset : node.end_col_offset].decode()
+        if isinstance(node, ast.Subscript):
+            return self._single(node, "…")
+        return ExpressionError(self._not_in_the_language(node), self._at(node), _LANGUAGE)
+
+    def _single(self, node: ast.Subscript, condition: str) -> ExpressionError:
+        """What is said of `jobs[0]`. `condition`: what was asked of it, of `x` instead."""
+        part = node.value.id if isinstance(node.value, ast.Name) else "PART"
         return ExpressionError(
-            f"`{text if len(text) <= 60 else text[:57] + '…'}` is not in the expression language",
+            f"{self._not_in_the_language(node)}: single instances are not named in it",
             self._at(node),
-            "use names, integers, `and or not`, comparisons, `+ - * // %`, `is`, `in {…}`, "
-            "and count, all, any over a part",
+            f"write `any({condition} for x in {part})`",
         )
+
+    def _not_in_the_language(self, node: ast.expr) -> str:
+        text = self._text[node.col_offset : node.end_col_offset].decode()
+        return f"`{text if len(text) <= 60 else text[:57] + '…'}` is not in the expression language"
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

@@ -126,6 +126,27 @@ def test_promises_may_be_left_out(calfsm, endless):
     assert "jams_are_counted  holds" in outcome.out
 
 
+def test_one_state_is_counted_as_one(calfsm, kiosk):
+    assert "1 state, no transitions, depth 0, " in calfsm("explore", "--max-states", "1").out
+
+
+def test_each_of_several_systems_takes_the_parameters_that_it_knows(calfsm, kiosk):
+    text = Path("specs/systems/kiosk.yaml").read_text("utf-8")
+    Path("specs/systems/stand.yaml").write_text(
+        text.replace("system: kiosk", "system: stand").replace("people", "guests"), "utf-8"
+    )
+    for command in (("explore", "--max-states", "10"), ("paths",)):
+        told = json.loads(calfsm(*command, "--scope", "people=1,most=1", "--format", "json").out)
+        if command == ("paths",):
+            told = [{"system": suite["suite"], "scope": load(Path(suite["file"])).scope} for suite in told]
+        scopes = {report["system"]: report["scope"] for report in told}
+        assert scopes["kiosk"] == {"most": 1, "people": 1}
+        assert scopes["stand"] == {"most": 1, "guests": 2}
+        outcome = calfsm(*command, "--scope", "peeple=1")
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err == "calfsm: no system has a parameter `peeple`\n  did you mean `people`?\n"
+
+
 # ---- counterexamples as files
 
 
@@ -176,7 +197,7 @@ def test_counterexamples_of_several_systems_do_not_overwrite_each_other(calfsm, 
 def test_where_nothing_is_broken_nothing_is_written(calfsm, kiosk):
     outcome = calfsm("explore", "--counterexamples", "found")
     assert (outcome.code, outcome.err) == (0, "nothing is broken; no file is written\n")
-    assert not Path("found").exists()
+    assert list(Path("found").iterdir()) == []
 
 
 def test_files_appear_all_or_not_at_all(calfsm, endless):
@@ -189,9 +210,17 @@ def test_files_appear_all_or_not_at_all(calfsm, endless):
 
 def test_a_folder_that_cannot_be_one_is_not_written_to(calfsm, endless):
     Path("plain").write_text("", "utf-8")
-    assert calfsm("explore", "--counterexamples", "plain").code == 2
-    assert calfsm("explore", "--counterexamples", "plain/below").code == 2
+    for folder in ("plain", "plain/below"):
+        outcome = calfsm("explore", "--counterexamples", folder)
+        assert (outcome.code, outcome.out) == (2, "")  # nothing was searched
+        assert f"calfsm: {folder}: " in outcome.err and "see whether it is there, and yours to use" in outcome.err
     assert Path("plain").read_text("utf-8") == ""
+
+
+def test_a_folder_without_a_name_is_none(calfsm, endless):
+    outcome = calfsm("explore", "--counterexamples", "")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "a folder without a name cannot be written to" in outcome.err
 
 
 # ---- what if
@@ -209,6 +238,10 @@ def test_with_some_sources_only_others_do_nothing(calfsm, kiosk):
     outcome = calfsm("explore", "--only", "client,engine", "--format", "json")
     assert json.loads(outcome.out)["what_if"] == "only client, engine acting"
     assert outcome.code == 0
+
+
+def test_with_no_source_nobody_acts(calfsm, kiosk):
+    assert "\nwhat if: nobody acting\n" in calfsm("explore", "--only", "").out
 
 
 def test_what_is_fixed_keeps_the_search_where_it_holds(calfsm, endless):
@@ -233,6 +266,21 @@ def test_what_is_fixed_twice_must_hold_both_times(calfsm, endless):
     assert calfsm("explore", "--fix", "till is opn", "--fix", other).code == 2
 
 
+def test_what_does_not_hold_where_the_search_begins_cannot_be_fixed(calfsm, endless):
+    outcome = calfsm("explore", "--fix", "till is open", "--fix", "till is jammed")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == (
+        "calfsm: `--fix till is jammed` does not hold where the search begins\n"
+        "  write what holds there, or begin elsewhere with --from\n"
+    )
+    calfsm("explore", "--counterexamples", "found")
+    jammed = ["--from", "found/everyone_is_served.jsonl", "--fix", "till is jammed"]
+    assert "states" in calfsm("explore", *jammed).out
+    elsewhere = calfsm("explore", *jammed[:2], "--fix", "till is open")
+    assert (elsewhere.code, elsewhere.out) == (2, "")
+    assert "`--fix till is open` does not hold where the search begins" in elsewhere.err
+
+
 def test_a_search_begins_where_a_case_ends_and_what_it_finds_can_be_begun_from_again(calfsm, endless):
     calfsm("explore", "--counterexamples", "found")
     outcome = calfsm("explore", "--from", "found/everyone_is_served.jsonl", "--counterexamples", "again")
@@ -255,7 +303,11 @@ def test_a_search_begins_where_a_case_ends_and_what_it_finds_can_be_begun_from_a
         (["--fix", "till is opn"], "did you mean `open`?"),
         (["--fix", "tilt is open"], "tilt"),
         (["--fix", "till.jams"], "--fix `till.jams`"),
-        (["--fix", "till is (open"], "--fix `till is (open`"),
+        (
+            ["--fix", "till is (open"],
+            "--fix `till is (open`, column 9: cannot read `till is (open`\n  close it with `)`\n",
+        ),
+        (["--fix", "customers[0] is away"], "  write `any(x is away for x in customers)`\n"),
         (["--from", "nowhere.jsonl"], "nowhere.jsonl"),
         (["--from", "specs/systems/kiosk.yaml"], "specs/systems/kiosk.yaml:2: not JSON"),
     ],
@@ -287,6 +339,15 @@ def test_a_case_whose_states_are_others_here_cannot_be_begun_from(calfsm, endles
     assert "step 1, order(c=0), cannot be done as it is written: customers[0].state is waiting, must be served" in (
         outcome.err
     )
+
+
+def test_a_case_whose_steps_others_do_here_cannot_be_begun_from(calfsm, endless):
+    calfsm("explore", "--counterexamples", "found")
+    file = Path("found/everyone_is_served.jsonl")
+    file.write_text(file.read_text("utf-8").replace('"by":"runtime"', '"by":"moon"', 1), "utf-8")
+    outcome = calfsm("explore", "--from", file)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "found/everyone_is_served.jsonl:2: step 2: jam is done by runtime, not moon\n" in outcome.err
 
 
 def test_what_begins_elsewhere_is_not_written_where_actions_are_missing(calfsm, endless):

@@ -47,6 +47,10 @@ def test_without_a_projection_all_parts_are_shown(calfsm):
     assert "customers[0]: away; customers[1]: away; till: open" in calfsm("graph", "kiosk").out
 
 
+def test_what_is_named_twice_is_shown_once(calfsm):
+    assert calfsm("graph", "kiosk", "--project", "till, till") == calfsm("graph", "kiosk", "--project", "till")
+
+
 def test_what_was_collapsed_is_said(calfsm):
     outcome = calfsm("graph", "kiosk", "--project", "customers,till", "--most", 12)
     assert outcome.out.splitlines()[1:3] == [

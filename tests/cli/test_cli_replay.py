@@ -69,6 +69,15 @@ def test_a_broken_invariant_is_told_with_the_step_the_conjunct_and_the_instances
     ]
 
 
+def test_what_is_broken_from_the_first_is_told_so(calfsm, nowhere):
+    set_up(("always:\n", "always:\n  everyone_waits: all(c is waiting for c in customers)\n"))
+    explored = calfsm("explore", "--counterexamples", "found").out
+    assert "\neveryone_waits is broken where it begins:\n`all(c is waiting" in explored
+    assert "\neveryone_waits is broken where it begins:\n" in calfsm("replay", "found/everyone_waits.jsonl").out
+    for picture in ("found/everyone_waits.svg", "found/everyone_waits.mmd"):
+        assert "everyone_waits is broken where it begins" in Path(picture).read_text("utf-8")
+
+
 def test_a_lasso_is_found_again_with_its_cycle_and_for_whom(calfsm, found):
     outcome = calfsm("replay", found / "everyone_is_served.jsonl")
     assert outcome.code == 1
@@ -154,6 +163,12 @@ def test_the_cases_of_a_suite_are_a_line_each(calfsm, suite):
     assert calfsm("replay", "suites/kiosk.jsonl").code == 0
 
 
+def test_an_event_that_another_fires_in_the_file_is_not_done_again(calfsm, suite):
+    outcome = calfsm("replay", edit(suite, '"do":"jam","by":"runtime"', '"do":"jam","by":"moon"'))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert ": jam is done by runtime, not moon\n  write the case again\n" in outcome.err
+
+
 def test_of_several_cases_those_that_fail_are_told(calfsm, suite):
     text = suite.read_text("utf-8").splitlines()
     suite.write_text("\n".join([*text[:2], text[2].replace('"state":"jammed"', '"state":"open"', 1)]), "utf-8")
@@ -214,6 +229,7 @@ def test_a_picture_of_a_step_that_failed_says_why(calfsm, found):
     ("old", "new", "error"),
     [
         ('"do":"serve"', '"do":"srve"', "nobody_is_served.jsonl:2: step 2: kiosk has no action `srve`"),
+        ('"by":"engine"', '"by":"moon"', "nobody_is_served.jsonl:2: step 2: serve is done by engine, not moon"),
         ('{"c":0}', '{"d":0}', "nobody_is_served.jsonl:2: step 1: order takes c, not d"),
         ('"suite":"kiosk"', '"suite":"stand"', "is a suite of the system `stand`, which is not in these specs"),
         ('"kind":"system"', '"kind":"thing"', "is a suite of the thing `kiosk`, which is not in these specs"),

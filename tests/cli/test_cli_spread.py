@@ -66,6 +66,9 @@ def test_two_workers_of_ray_tell_what_each_of_them_did(calfsm, kiosk):
     )
     assert sum(worker["states"] for worker in alone["workers"]) == whole["states"]
     assert whole["workers"] is None
+    little = calfsm("explore", "kiosk", "--on", "ray", "--max-bytes", "100")
+    assert (little.code, little.out) == (2, "")
+    assert "--max-bytes is too little to begin with; give " in little.err and "or leave it out" in little.err
 
 
 @pytest.mark.parametrize(

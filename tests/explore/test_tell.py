@@ -8,7 +8,7 @@ from kiosk import ENDLESS, kiosk, texts
 from calfsm.explore.judging import explore_whole
 from calfsm.explore.search import Trace
 from calfsm.explore.systems import SystemModel
-from calfsm.explore.tell import Counterexample, blamed, counterexamples, ending, preceded, pytest_text, told
+from calfsm.explore.tell import Counterexample, blamed, counterexamples, ending, headline, preceded, pytest_text, told
 from calfsm.explore.what_if import WhatIf, without
 
 NO_REPAIR = ("  repair: {by: recovery, when: till is jammed, fire: {till: repair}}\n", "")
@@ -41,7 +41,7 @@ def test_a_livelock_is_told_with_the_cycle_that_never_ends() -> None:
 def test_a_standstill_names_what_could_still_happen_and_who_may_stay_away() -> None:
     assert ending(*found_in(NO_REPAIR))[-1] == "standstill: only order can happen, and client may stay away for ever"
     assert ending(*found_in(NO_REPAIR, ("fair: [engine, recovery]", "fair: []")))[-1] == (
-        "standstill: only order, serve, jam can happen, and client and engine and runtime may stay away for ever"
+        "standstill: only order, serve, jam can happen, and client, engine and runtime may stay away for ever"
     )
 
 
@@ -52,6 +52,27 @@ def test_a_deadlock_is_a_state_in_which_nothing_can_happen() -> None:
     stuck = found_in(NO_REPAIR, alone, name="stuck")[1]
     assert told(model, stuck).splitlines()[0] == "stuck: a state in which nothing can happen; a shortest way there:"
     assert told(model, stuck).splitlines()[-1] == "deadlock: nothing can happen any more"
+
+
+@pytest.mark.parametrize(
+    ("kind", "picks", "said"),
+    [
+        ("always", {}, "is broken where it begins:"),
+        ("eventually", {"c": 1}, "is broken for c=1 where it begins: it may wait for ever:"),
+        ("home", {"c": 1}, "is broken for c=1 where it begins: it cannot be free again without the client:"),
+        ("home", {}, "cannot be reached again without the client from where it begins:"),
+        ("stuck", {}, "nothing can happen where it begins:"),
+    ],
+)
+def test_no_way_is_announced_where_there_is_no_step(kind: str, picks: dict[str, int], said: str) -> None:
+    assert headline(Counterexample("it", kind, Trace(SystemModel(kiosk()).engine.snapshot(), ()), picks=picks)) == said
+
+
+def test_who_waits_from_the_first_has_waited_since_the_beginning() -> None:
+    waiting = ("states: {away: {initial: true}, waiting: {}", "states: {away: {}, waiting: {initial: true}")
+    assert ending(*found_in(*ENDLESS, waiting))[0] == (
+        "it has waited since the beginning (`c is waiting`) for `c is served`"
+    )
 
 
 def test_home_is_lost_by_standing_still_by_going_on_or_by_deadlock() -> None:

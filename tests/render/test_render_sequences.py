@@ -206,5 +206,13 @@ def test_a_step_that_changes_nothing_is_a_message_to_oneself(lasso: Interaction)
     assert "  client->>client: 1 order(c=0)\n" in sequence_mermaid(idle)
 
 
-def test_a_diagram_of_no_step_at_all_is_still_one() -> None:
-    assert sequence_mermaid(Interaction("nothing", "", (), ())) == "sequenceDiagram\n"
+def test_a_diagram_of_no_step_at_all_has_its_title_and_its_end(lasso: Interaction) -> None:
+    assert sequence_mermaid(Interaction("nothing", "", (), ())) == "sequenceDiagram\n  title nothing\n"
+    alone = attrs.evolve(lasso, title="it is broken where it begins", steps=(), cycle=(), ending=("see customers[0]",))
+    assert sequence_mermaid(alone).splitlines() == [
+        "sequenceDiagram",
+        "  title it is broken where it begins",
+        "  participant p0 as customers[0]",
+        "  participant p1 as till",
+        "  note over p0: see customers[0]",
+    ]

@@ -90,6 +90,40 @@ def test_what_is_not_in_the_language_is_refused_where_it_stands(text, offset, me
 
 
 @pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("items[0] is free", "write `any(x is free for x in items)`"),
+        ("a and items[0] not in {b, c}", "write `any(x not in {b, c} for x in items)`"),
+        ("items[0].n > 3", "write `any(… for x in items)`"),
+        ("items[0].lane is free", "write `any(… for x in items)`"),
+        ("a.b[0] is free", "write `any(x is free for x in PART)`"),
+    ],
+)
+def test_a_single_instance_is_not_named(text, fix):
+    with pytest.raises(
+        ExpressionError, match="is not in the expression language: single instances are not named in"
+    ) as error:
+        parse(text)
+    assert error.value.fix == fix
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("all(", "close it with `)`"),
+        ("a in {b", "close it with `}`"),
+        ("a = b", "write `==`"),
+        ("a b", "use names, integers, "),
+        ("a and", "finish it: "),
+    ],
+)
+def test_what_cannot_be_read_has_a_way_out(text, fix):
+    with pytest.raises(ExpressionError) as error:
+        parse(text)
+    assert error.value.fix.startswith(fix)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "(" * 1_000,
