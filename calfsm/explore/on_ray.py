@@ -7,6 +7,7 @@ counts only. It pays where one machine's memory does not hold the states: see `d
 from __future__ import annotations
 
 import logging
+import os
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -45,6 +46,7 @@ def cluster(workers: int | None = None, address: str | None = None) -> Iterator[
         yield ray
         return
     try:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # an exploration tells nobody of itself
         here: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False} if address is None else {}
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **here)
     except (ConnectionError, RuntimeError, ValueError) as error:
