@@ -9,7 +9,7 @@ are known before any is expanded.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from types import ModuleType
 from typing import Any
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from calfsm.engine.engine import Snapshot
 from calfsm.explore.compiled.kernel import Control
 from calfsm.explore.compiled.layout import CannotCompile, Layout, Words
+from calfsm.explore.compiled.levels import NUMBERS, NoRoom, by_levels
 from calfsm.explore.compiled.memory import free, reserved
 from calfsm.explore.search import Progress
 
@@ -38,12 +39,6 @@ LOAD = 0.7
 FULLEST = 0.85
 TOGETHER = 1 << 12
 """States that are made snapshots of together."""
-NUMBERS = (1 << 32) - 1
-"""States that 32 bits can number."""
-
-
-class NoRoom(Exception):
-    """The memory budget does not allow for more states."""
 
 
 class TooFewBytes(ValueError):
@@ -336,7 +331,7 @@ class _Search:
     ) -> None:
         self._searchers, self._layout, self._pool = searchers, layout, pool
         self._first_only, self._progress = first_only, progress
-        self._began = self._told = time.monotonic()
+        self._began = time.monotonic()
 
     def run(self, max_states: int | None, max_seconds: float | None, budget: int) -> Outcome:
         key = self._layout.coding.key(self._layout.initial())
@@ -344,7 +339,7 @@ class _Search:
         first.begin(key)
         stopped = ""
         try:
-            stopped = self._levels(max_states, max_seconds)
+            stopped = by_levels(self, max_states, max_seconds, self._first_only, self._progress)
         except NoRoom:
             stopped = f"the memory budget of {budget:,} bytes was reached"
         seconds, size = time.monotonic() - self._began, sum(searcher.bytes for searcher in self._searchers)
@@ -363,32 +358,29 @@ class _Search:
         depth = max(map(found.depth, last))
         return Outcome(found, sum(counts), counts, depth, broken, stuck, stopped, seconds, size)
 
-    def _levels(self, max_states: int | None, max_seconds: float | None) -> str:
-        """Level by level to the end, or to a limit: which one."""
-        while any(searcher.expanded < searcher.count for searcher in self._searchers) and not self._enough():
-            ends = [searcher.count for searcher in self._searchers]
-            for searcher, end in zip(self._searchers, ends, strict=True):
-                searcher.levels.append(end)
-            while any(searcher.expanded < end for searcher, end in zip(self._searchers, ends, strict=True)):
-                self._round(ends, max_states)
-                if max_states is not None and self._count() >= max_states:
-                    return f"the limit of {max_states:,} states was reached"
-                if self._enough():
-                    return "a property is broken"
-                now = time.monotonic()
-                if max_seconds is not None and now - self._began >= max_seconds:
-                    return f"the limit of {max_seconds:g} seconds was reached"
-                if self._progress is not None and now - self._told >= 1:
-                    self._told = now
-                    self._progress(self._now(ends, now))
-        return ""
+    def counts(self) -> list[int]:
+        """As in Team."""
+        return [searcher.count for searcher in self._searchers]
 
-    def _round(self, ends: list[int], max_states: int | None) -> None:
-        """Every searcher expands a chunk, then takes in what the others have for it."""
-        rest = NUMBERS if max_states is None else max(1, (max_states - self._count()) // len(self._searchers))
+    def expanded(self) -> list[int]:
+        """As in Team."""
+        return [searcher.expanded for searcher in self._searchers]
+
+    def transitions(self) -> int:
+        """As in Team."""
+        return sum(int(searcher.fired[:-1].sum()) for searcher in self._searchers)
+
+    def broken(self) -> bool:
+        """As in Team."""
+        return any(searcher.control[Control.BROKEN] for searcher in self._searchers)
+
+    def round(self, ends: Sequence[int], most: int, begins: bool) -> None:
+        """As in Team."""
 
         def expand(searcher: Searcher, end: int) -> None:
-            searcher.expand(end, searcher.count + rest, self._first_only)
+            if begins:
+                searcher.levels.append(end)
+            searcher.expand(end, searcher.count + most, self._first_only)
 
         self._all(expand, self._searchers, ends)
         if len(self._searchers) > 1:
@@ -405,18 +397,6 @@ class _Search:
         wait(futures)
         for future in futures:
             future.result()
-
-    def _enough(self) -> bool:
-        return self._first_only and any(searcher.control[Control.BROKEN] for searcher in self._searchers)
-
-    def _count(self) -> int:
-        return sum(searcher.count for searcher in self._searchers)
-
-    def _now(self, ends: list[int], now: float) -> Progress:
-        waiting = sum(searcher.count - end for searcher, end in zip(self._searchers, ends, strict=True))
-        transitions = sum(int(searcher.fired[:-1].sum()) for searcher in self._searchers)
-        depth = len(self._searchers[0].levels) - 2
-        return Progress(self._count(), transitions, depth, waiting, now - self._began)
 
     @staticmethod
     def _nearest(found: Found, numbers: list[int]) -> Where | None:

@@ -24,8 +24,9 @@ from calfsm.engine.system import System
 from calfsm.explore.compiled import FastResult, cache, weighing
 from calfsm.explore.compiled.kernel import Control
 from calfsm.explore.compiled.layout import CannotCompile, Layout, Words
+from calfsm.explore.compiled.levels import NoRoom, by_levels
 from calfsm.explore.compiled.memory import free
-from calfsm.explore.compiled.search import NUMBERS, SHARE, Found, NoRoom, Searcher, Where, alone
+from calfsm.explore.compiled.search import SHARE, Found, Searcher, Where, alone
 from calfsm.explore.quotient import StandsFor, realised
 from calfsm.explore.search import Progress, Trace, Verdict
 from calfsm.explore.symmetry import Symmetry
@@ -308,50 +309,41 @@ class _Rounds:
 
     def __init__(self, crew: Crew, first_only: bool, progress: Callable[[Progress], None] | None) -> None:
         self._crew, self._first_only, self._progress = crew, first_only, progress
-        self._began = self._told = time.monotonic()
-        self._depth = -1
+        self._began = time.monotonic()
         self.seconds = 0.0
         self._standings = crew.begin()
         self.initial = next(worker for worker, standing in enumerate(self._standings) if standing.count)
 
     def run(self, max_states: int | None, max_seconds: float | None) -> str:
         """Level by level to the end, or to a limit: which one."""
-        stopped = self._levels(max_states, max_seconds)
+        try:
+            stopped = by_levels(self, max_states, max_seconds, self._first_only, self._progress)
+        except NoRoom:
+            stopped = "the memory budget of a worker was reached"
         self.seconds = time.monotonic() - self._began
         return stopped
 
-    def _levels(self, max_states: int | None, max_seconds: float | None) -> str:
-        while any(standing.expanded < standing.count for standing in self._standings) and not self._enough():
-            self._depth += 1
-            ends, begins = [standing.count for standing in self._standings], True
-            while any(standing.expanded < end for standing, end in zip(self._standings, ends, strict=True)):
-                rest = NUMBERS if max_states is None else max(1, (max_states - self._count()) // len(self._crew))
-                self._standings = self._crew.round([Order(end, rest, self._first_only, begins) for end in ends])
-                begins = False
-                if any(standing.full for standing in self._standings):
-                    return "the memory budget of a worker was reached"
-                if max_states is not None and self._count() >= max_states:
-                    return f"the limit of {max_states:,} states was reached"
-                if self._enough():
-                    return "a property is broken"
-                now = time.monotonic()
-                if max_seconds is not None and now - self._began >= max_seconds:
-                    return f"the limit of {max_seconds:g} seconds was reached"
-                if self._progress is not None and now - self._told >= 1:
-                    self._told = now
-                    self._progress(self._now(ends, now))
-        return ""
+    def counts(self) -> list[int]:
+        """As in Team."""
+        return [standing.count for standing in self._standings]
 
-    def _enough(self) -> bool:
-        return self._first_only and any(standing.broken for standing in self._standings)
+    def expanded(self) -> list[int]:
+        """As in Team."""
+        return [standing.expanded for standing in self._standings]
 
-    def _count(self) -> int:
-        return sum(standing.count for standing in self._standings)
+    def transitions(self) -> int:
+        """As in Team."""
+        return sum(standing.transitions for standing in self._standings)
 
-    def _now(self, ends: Sequence[int], now: float) -> Progress:
-        waiting = sum(standing.count - end for standing, end in zip(self._standings, ends, strict=True))
-        transitions = sum(standing.transitions for standing in self._standings)
-        return Progress(self._count(), transitions, self._depth, waiting, now - self._began)
+    def broken(self) -> bool:
+        """As in Team."""
+        return any(standing.broken for standing in self._standings)
+
+    def round(self, ends: Sequence[int], most: int, begins: bool) -> None:
+        """As in Team."""
+        self._standings = self._crew.round([Order(end, most, self._first_only, begins) for end in ends])
+        if any(standing.full for standing in self._standings):
+            raise NoRoom
 
 
 class _Ways:
