@@ -290,11 +290,6 @@ def neglected(system: System, possible: Sequence[set[Call]], taken: set[Call]) -
     return {call for call, kind in kinds if kind == STRONG or (kind == WEAK and call in everywhere)}
 
 
-def fair_labels(model: SystemModel, graph: Graph[Snapshot, Call], sources: Sequence[str]) -> bytearray:
-    """For each label of a graph, whether its action is of one of `sources`."""
-    return _by(model.system, graph.actions, sources)
-
-
 def _by(system: System, calls: Sequence[Call], sources: Sequence[str]) -> bytearray:
     by = [action.by in sources for action in system.actions]
     return bytearray(by[call[0]] for call in calls)

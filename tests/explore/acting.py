@@ -1,9 +1,13 @@
-"""Stories on the engine: calls written as text, and the states that they lead to."""
+"""Stories on the engine, as calls written as text; and what comes back when nothing goes wrong any more."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from calfsm.engine.engine import Engine
 from calfsm.engine.system import System
+from calfsm.explore.home import strays
+from calfsm.explore.judging import CLIENT, Whole, marked
 
 
 def at(system: System, *calls: str, **scope: int) -> Engine:
@@ -29,3 +33,12 @@ def do(engine: Engine, *calls: str) -> None:
 def states(engine: Engine, part: str) -> list[str]:
     """The states of all instances of a part."""
     return [engine.state(part, index).value for index in range(engine.count(part))]
+
+
+def strays_without(whole: Whole, actions: Collection[str]) -> list[int]:
+    """The states from which nobody but the client, or one of these actions, can lead home again."""
+    model, graph = whole.model, whole.graph
+    assert model.system.home is not None
+    rows = [model.system.actions[index] for index, _ in graph.actions]
+    helpful = bytearray(row.by != CLIENT and row.name not in actions for row in rows)
+    return strays(graph, marked(model, graph, model.system.home.term, {}), helpful)

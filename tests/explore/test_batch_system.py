@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import attrs
 import pytest
+from acting import strays_without
 from planting import original, planted
 
 from calfsm.engine.engine import ActionRefused, Engine
 from calfsm.engine.system import System
-from calfsm.explore.home import strays
-from calfsm.explore.judging import Whole, explore_whole, fair_labels, marked
+from calfsm.explore.judging import Whole, explore_whole
 from calfsm.explore.reduced import explore_reduced
 from calfsm.explore.search import Verdict
 from calfsm.explore.systems import explore, story
@@ -145,13 +145,7 @@ def test_everything_holds_with_ping_and_pong_both_out() -> None:
 
 def test_without_further_faults_everything_comes_back_unless_the_device_went_offline(whole: Whole) -> None:
     """Stronger than `home`, which a device that may always go offline always reaches."""
-    model, graph = whole.model, whole.graph
-    assert model.system.home is not None
-    kind = fair_labels(model, graph, ("engine", "runtime", "clock", "recovery"))
-    calm = bytearray(
-        ok and model.system.actions[call[0]].name not in FAULTS for ok, call in zip(kind, graph.actions, strict=True)
-    )
-    assert strays(graph, marked(model, graph, model.system.home.term, {}), calm) == []
+    assert strays_without(whole, FAULTS) == []
 
 
 PLANTED: dict[str, tuple[str, str, str, str, list[str], int]] = {

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from acting import at, do
+from acting import at, do, strays_without
 from planting import original, planted
 
 from calfsm.engine.engine import Engine
 from calfsm.engine.system import System
-from calfsm.explore.home import strays
-from calfsm.explore.judging import Whole, explore_whole, fair_labels, marked
+from calfsm.explore.judging import Whole, explore_whole
 from calfsm.explore.search import Verdict
 from calfsm.explore.systems import explore, story
 from calfsm.explore.what_if import without
@@ -40,14 +39,7 @@ def test_everything_holds_and_the_states_are_as_many_as_they_were(whole: Whole) 
 
 def test_without_further_faults_everything_comes_back_unless_the_device_went_offline(whole: Whole) -> None:
     """Stronger than `home`, which a device that may always go offline always reaches."""
-    model, graph = whole.model, whole.graph
-    assert whole.model.system.home is not None
-    home = marked(model, graph, whole.model.system.home.term, {})
-    kind = fair_labels(model, graph, ("engine", "runtime", "clock", "recovery"))
-    calm = bytearray(
-        ok and model.system.actions[call[0]].name not in FAULTS for ok, call in zip(kind, graph.actions, strict=True)
-    )
-    assert strays(graph, home, calm) == []
+    assert strays_without(whole, FAULTS) == []
 
 
 # ---- stories
