@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from calfsm.compile.load import compile_specs
 from calfsm.engine.engine import Engine, Snapshot
 from calfsm.engine.system import System
@@ -121,3 +123,11 @@ def look_at_lasso(whole: Whole, name: str) -> None:
     who = {call: {system.actions[call[0]].by, system.actions[call[0]].name} for call in somewhere}
     assert not {call for call in always - taken if who[call] & set(system.fair)}
     assert not {call for call in somewhere - taken if who[call] & set(system.strongly_fair)}
+
+
+def set_up(folder: Path, *edits: tuple[str, str]) -> None:
+    """The kiosk as a project's specs in a folder, with edits made to its texts."""
+    for name, text in texts(*edits).items():
+        place = folder / "specs" / ("systems" if name == "kiosk.yaml" else "machines")
+        place.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text, "utf-8")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+from kiosk import set_up
 
 from calfsm.cli.main import main
 
@@ -61,4 +62,11 @@ def project(nowhere: Path) -> Path:
     machines = nowhere / "specs" / "machines"
     machines.mkdir(parents=True)
     (machines / "lamp.yaml").write_text(LAMP, "utf-8")
+    return nowhere
+
+
+@pytest.fixture
+def kiosk(nowhere: Path) -> Path:
+    """A current directory whose specs are the kiosk's."""
+    set_up(nowhere)
     return nowhere

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from kiosk import ENDLESS, texts
+from kiosk import ENDLESS, set_up
 
 import calfsm as package
 from calfsm.paths.suite import load
@@ -16,20 +16,6 @@ from calfsm.paths.suite import load
 ROOT = Path(package.__file__).resolve().parents[1]
 
 NO_REPAIR = ("  repair: {by: recovery, when: till is jammed, fire: {till: repair}}\n", "")
-
-
-def set_up(folder: Path, *edits: tuple[str, str]) -> None:
-    specs = folder / "specs"
-    for name, text in texts(*edits).items():
-        place = specs / ("systems" if name == "kiosk.yaml" else "machines")
-        place.mkdir(parents=True, exist_ok=True)
-        (place / name).write_text(text, "utf-8")
-
-
-@pytest.fixture
-def kiosk(nowhere: Path) -> Path:
-    set_up(nowhere)
-    return nowhere
 
 
 @pytest.fixture

@@ -8,17 +8,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from kiosk import texts
 
 from calfsm.render.dot import MARK
 
-
-@pytest.fixture(autouse=True)
-def kiosk(nowhere: Path) -> None:
-    for name, text in texts().items():
-        place = nowhere / "specs" / ("systems" if name == "kiosk.yaml" else "machines")
-        place.mkdir(parents=True, exist_ok=True)
-        (place / name).write_text(text, "utf-8")
+pytestmark = pytest.mark.usefixtures("kiosk")
 
 
 def test_nodes_are_listed_with_states_depth_and_moves(calfsm):

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from kiosk import ENDLESS, texts
+from kiosk import ENDLESS, set_up
 
 import calfsm as package
 
@@ -17,17 +17,10 @@ EARLY = ROOT / "docs" / "examples" / "early_reuse"
 SERVED = ("always:\n", "always:\n  nobody_is_served: all(c is not served for c in customers)\n")
 
 
-def set_up(*edits: tuple[str, str]) -> None:
-    for name, text in texts(*edits).items():
-        place = Path("specs", "systems" if name == "kiosk.yaml" else "machines")
-        place.mkdir(parents=True, exist_ok=True)
-        (place / name).write_text(text, "utf-8")
-
-
 @pytest.fixture
 def found(calfsm, nowhere: Path) -> Path:
     """Counterexamples of a kiosk: a broken invariant, and a lasso."""
-    set_up(*ENDLESS, SERVED)
+    set_up(Path(), *ENDLESS, SERVED)
     calfsm("explore", "--counterexamples", "found")
     return Path("found")
 
@@ -35,7 +28,7 @@ def found(calfsm, nowhere: Path) -> Path:
 @pytest.fixture
 def suite(calfsm, nowhere: Path) -> Path:
     """A suite of two cases."""
-    set_up()
+    set_up(Path())
     calfsm("paths", "--into", "suites")
     path = Path("suites/till.jsonl")
     text = path.read_text("utf-8")
@@ -70,7 +63,7 @@ def test_a_broken_invariant_is_told_with_the_step_the_conjunct_and_the_instances
 
 
 def test_what_is_broken_from_the_first_is_told_so(calfsm, nowhere):
-    set_up(("always:\n", "always:\n  everyone_waits: all(c is waiting for c in customers)\n"))
+    set_up(Path(), ("always:\n", "always:\n  everyone_waits: all(c is waiting for c in customers)\n"))
     explored = calfsm("explore", "--counterexamples", "found").out
     assert "\neveryone_waits is broken where it begins:\n`all(c is waiting" in explored
     assert "\neveryone_waits is broken where it begins:\n" in calfsm("replay", "found/everyone_waits.jsonl").out
@@ -92,7 +85,7 @@ def test_a_lasso_is_found_again_with_its_cycle_and_for_whom(calfsm, found):
 @pytest.mark.parametrize("name", ["home", "stuck"])
 def test_a_lost_home_and_a_stuck_state_are_found_again(calfsm, nowhere, name):
     no_repair = ("  repair: {by: recovery, when: till is jammed, fire: {till: repair}}\n", "")
-    set_up(no_repair, ("explores: 2}}", "explores: 1}}"))
+    set_up(Path(), no_repair, ("explores: 2}}", "explores: 1}}"))
     calfsm("explore", "--counterexamples", "found")
     outcome = calfsm("replay", f"found/{name}.jsonl")
     assert outcome.code == 1
@@ -101,7 +94,7 @@ def test_a_lost_home_and_a_stuck_state_are_found_again(calfsm, nowhere, name):
 
 
 def test_where_the_fault_is_mended_nothing_is_broken_any_more(calfsm, found):
-    set_up(*ENDLESS)
+    set_up(Path(), *ENDLESS)
     outcome = calfsm("replay", found / "nobody_is_served.jsonl")
     assert outcome.code == 0
     assert "nobody_is_served.jsonl was written for other specs of kiosk" in outcome.err
@@ -112,7 +105,7 @@ def test_where_the_fault_is_mended_nothing_is_broken_any_more(calfsm, found):
 
 
 def test_a_step_that_is_refused_is_told_with_the_reason(calfsm, found):
-    set_up()
+    set_up(Path())
     outcome = calfsm("replay", found / "everyone_is_served.jsonl")
     assert outcome.code == 1
     assert outcome.out.splitlines()[-2:] == [
@@ -131,7 +124,7 @@ def test_a_state_that_is_another_than_written_is_told(calfsm, found):
 
 
 def test_what_other_specs_have_besides_is_not_held_against_a_file(calfsm, found):
-    set_up(*ENDLESS, SERVED, ("vars: {jams:", "vars: {mood: {bool: false}, jams:"))
+    set_up(Path(), *ENDLESS, SERVED, ("vars: {jams:", "vars: {mood: {bool: false}, jams:"))
     outcome = calfsm("replay", found / "nobody_is_served.jsonl")
     assert "is not as written" not in outcome.out
     assert "nobody_is_served is broken after step 2:" in outcome.out
@@ -217,7 +210,7 @@ def test_a_picture_shows_the_way_to_what_is_broken(calfsm, found):
 
 
 def test_a_picture_of_a_step_that_failed_says_why(calfsm, found):
-    set_up()
+    set_up(Path())
     calfsm("replay", found / "everyone_is_served.jsonl", "--mermaid", "run.mmd")
     assert "step 4, jam(), is not as written" in Path("run.mmd").read_text("utf-8")
 

@@ -11,15 +11,6 @@ from kiosk import texts
 from calfsm.paths import load
 
 
-@pytest.fixture
-def kiosk(nowhere):
-    for name, text in texts().items():
-        place = nowhere / "specs" / ("systems" if name == "kiosk.yaml" else "machines")
-        place.mkdir(parents=True, exist_ok=True)
-        (place / name).write_text(text, "utf-8")
-    return nowhere
-
-
 def test_a_pipe_among_the_specs_does_not_stop_the_check(calfsm, kiosk):
     os.mkfifo(kiosk / "specs" / "machines" / "pipe.yaml")
     assert calfsm("check").code == 0

@@ -5,16 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from kiosk import texts
-
-
-@pytest.fixture
-def kiosk(nowhere):
-    for name, text in texts().items():
-        place = nowhere / "specs" / ("systems" if name == "kiosk.yaml" else "machines")
-        place.mkdir(parents=True, exist_ok=True)
-        (place / name).write_text(text, "utf-8")
-    return nowhere
 
 
 @pytest.mark.parametrize("more", [(), ("--fast",)], ids=["plain", "fast"])
